@@ -1,4 +1,4 @@
-//! Packed texts, and the files of `/sys` and `/proc` in a tar archive (POSIX ustar, and GNU's long names).
+//! Compressed texts, and the files of `/sys` and `/proc` in a tar archive (POSIX ustar, and GNU's long names).
 
 use std::io::{self, Read};
 
@@ -7,16 +7,16 @@ use crate::limits::LONGEST_TEXT;
 /// How a packed text begins.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 
-/// How often a text may be packed: once for the file, and once for an archive in it.
+/// How often a text may be compressed: once as the file, and once as an archive in it.
 const MOST_PACKED: usize = 2;
 
 /// A block of an archive.
 const BLOCK: usize = 512;
 
-/// The longest file that is kept: the longest that inspection reads.
+/// The longest saved file: the longest that inspection reads.
 const LONGEST: usize = 16 << 20;
 
-/// A text that may be packed, unpacked.
+/// A text, decompressed if necessary.
 pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     for _ in 0..MOST_PACKED {
         if !bytes.starts_with(GZIP) {
@@ -32,12 +32,12 @@ pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A text is longer than any that is read.
+/// A text is longer than the limit.
 pub(crate) fn too_long() -> io::Error {
     io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
 }
 
-/// The files below `sys` and `proc`, by their path on the machine. Empty for anything that is no archive.
+/// The files below `sys` and `proc`, by their path on the machine. Empty for anything that is not an archive.
 pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
     let mut files = Vec::new();
     let mut rest = archive;

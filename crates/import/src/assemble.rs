@@ -1,4 +1,4 @@
-//! What the outputs told of one machine, put together. What no output told stays absent.
+//! Combines the outputs of one machine. What no output contains stays absent.
 
 mod caches;
 mod cpus;
@@ -15,20 +15,20 @@ use crate::facts::{Fact, Facts, Lscpu, Values, architecture, key, parse_address_
 use crate::sections::Section;
 use crate::sink::Draft;
 
-/// One machine, as other tools' output tells of it.
+/// One machine, as described by other tools' output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// What the text calls it: a host name, a heading; `None` where nothing names it.
+    /// Its name in the text: a host name, a heading; `None` if nothing names it.
     pub name: Option<String>,
-    /// The inventory. What no output told is absent.
+    /// The inventory. What no output contains is absent.
     pub machine: Machine,
-    /// Its state, as far as a tool told it.
+    /// Its state, as far as a tool reports it.
     pub state: Snapshot,
-    /// Figures, each with its origin.
+    /// Results, each with its origin.
     pub measurements: Vec<Measurement>,
-    /// What is not known.
+    /// What is unknown.
     pub coverage: Vec<Coverage>,
-    /// Where everything came from.
+    /// The sources of everything.
     pub import: Import,
 }
 
@@ -44,7 +44,7 @@ impl Imported {
     }
 }
 
-/// Puts together what the outputs of one machine told.
+/// Combines the outputs of one machine.
 pub(crate) fn assemble(
     section: Section,
     texts: &[Text],
@@ -72,7 +72,7 @@ pub(crate) fn assemble(
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
     if let Some(hz) = lscpu.machine.number(key::MHZ) {
-        // Of several CPUs nobody tells whose it is.
+        // With several CPUs it is unknown whose it is.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         state.clocks.push(record::conditions::ClockSetting {
             cpus: only.collect(),
@@ -97,7 +97,7 @@ pub(crate) fn assemble(
     not_reported(&machine, &state, &mut coverage);
     withhold_differing(&mut draft);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
-    // Of what was told twice the last.
+    // The last one, if there are two.
     let mut inventory = BTreeMap::new();
     for (path, origin) in draft.inventory.into_iter().rev() {
         inventory.entry(path).or_insert(origin);
@@ -125,7 +125,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     own.vendor = own.vendor.take().or(text(values, key::VENDOR));
     own.model_name = own.model_name.take().or(text(&kind, key::MODEL_NAME));
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
-    // QEMU puts its board's version where the processor's name belongs.
+    // QEMU puts its board's version in the place of the processor's name.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
     own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, key::FIRMWARE_NAME));
     own.address_bits = values.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
@@ -155,16 +155,16 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
         own.vector_bits = bits.filter(|_| !lscpu.cut_flags);
     }
     let virtualization = &mut machine.virtualization;
-    // The CPU itself says whether there is one.
+    // The CPU itself shows whether there is one.
     let bare = || (is_x86 && !lscpu.has_flag("hypervisor")?).then(|| "none".to_owned());
     let vendor = values.text(key::HYPERVISOR).map(hypervisor);
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
-    // What firmware of Arm calls its processor tells some clock, which is not the highest without boost.
+    // Arm firmware reports some clock of the processor, which is not the highest without boost.
     let of_arm = !is_x86 && !machine.architecture.is_empty();
     let in_name = names.clone().filter(|_| !of_arm).find_map(|name| machine::hz_in_name(name));
-    // The firmware tells the clock of the boot, which Intel's may be a turbo's. Virtual firmware makes it up.
+    // The firmware reports the clock at boot, which may be a turbo clock on Intel. Virtual firmware invents it.
     let of_boot = virtualization.hypervisor.as_deref().is_none_or(|name| name == "none")
         && !names.any(|name| name.contains("Intel"));
     let hz = facts.sockets.iter().filter(|_| of_boot).find_map(|socket| Fact::value_of(&socket.hz));
@@ -183,10 +183,10 @@ fn hypervisor(vendor: &str) -> String {
     }
 }
 
-/// Figures of memory that differ by more, as a share, are of two machines or settings.
+/// Memory results that differ by more, as a share, are of two machines or settings.
 const MOST_APART: f64 = 0.1;
 
-/// Withholds figures of memory and caches that one tool tells of one place in two ways, and says so of the first of each metric.
+/// Withholds memory and cache results for which one tool has two values at one place, and reports the first of each metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
@@ -195,7 +195,7 @@ fn withhold_differing(draft: &mut Draft) {
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    // What tells figures of one place apart beside the labels.
+    // Differences of results of one place that are not in the labels.
     let settings = |m: &Measurement| {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
@@ -227,13 +227,13 @@ fn withhold_differing(draft: &mut Draft) {
     }));
 }
 
-/// What no output told, and what would.
+/// What no output contains, and which one would.
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     let processor = &machine.processor;
     let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];
     let nobody = names.iter().all(|name| name.is_none()) && machine.counts.cores.is_none();
     let apart = machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty());
-    // A clock of the moment is no setting.
+    // A momentary clock is not a setting.
     let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
     let nothing = unset && state.boost.is_none() && state.thp.is_none();
     let measure = "measure with linespeed: it records governor, boost and load with each result";

@@ -1,4 +1,4 @@
-//! Sizes of caches as lscpu prints them: rounded to a tenth of a MiB, and often of all caches of a kind together.
+//! Sizes of caches as lscpu prints them: rounded to a tenth of a MiB, and often the sum over all caches of a kind.
 
 use std::ops::RangeInclusive;
 
@@ -10,10 +10,10 @@ const LARGEST_FACTOR: u64 = 15;
 /// Sizes of last-level caches are multiples of this: a slice of Intel's has 1.375 MiB.
 const SLICE: u64 = 128 << 10;
 
-/// Sizes that a cache can have.
+/// Possible sizes of a cache.
 const SIZES: RangeInclusive<u64> = 256..=1 << 40;
 
-/// What a printed size may stand for, bytes.
+/// The possible values of a printed size, bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Printed {
     printed: f64,
@@ -30,13 +30,13 @@ impl Printed {
         (value > 0.0 && value * unit < 2f64.powi(60)).then_some(Self { printed: value * unit, half })
     }
 
-    /// Whether this many bytes would be printed so.
+    /// Whether this many bytes would be printed like this.
     fn fits(self, bytes: u64) -> bool {
         let (least, most) = self.bounds();
         (least..=most).contains(&(bytes as f64))
     }
 
-    /// The bytes of one of `count` caches of one size; `None` where no size, or more than one, gives the sum.
+    /// The bytes of one of `count` equal caches; `None` if no size, or more than one, gives the sum.
     pub(crate) fn one(self, level: u32, count: u32) -> Option<u64> {
         let count = u64::from(count);
         let possible =
@@ -57,13 +57,14 @@ impl Printed {
         found.all(|other| !possible(&other)).then_some(one)
     }
 
-    /// How many caches of `one` bytes may be this much; empty where no number of them is.
+    /// The possible numbers of caches of `one` bytes; empty if there are none.
     pub(crate) fn counts(self, one: u64) -> RangeInclusive<u32> {
         let (least, most) = self.bounds();
         (least / one as f64).ceil() as u32..=(most / one as f64).floor() as u32
     }
 
-    /// The least and the most bytes that would be printed so: the half itself is rounded up, and a tenth is no exact number.
+    /// The least and the most bytes that would be printed like this: the half itself is rounded up, and a tenth is not an
+    /// exact number.
     fn bounds(self) -> (f64, f64) {
         if self.half == 0.0 {
             (self.printed, self.printed)
@@ -73,7 +74,7 @@ impl Printed {
     }
 }
 
-/// Whether caches of a level have such a size.
+/// Whether this is a possible size of caches of a level.
 fn is_size(level: u32, bytes: u64) -> bool {
     if level > 2 { bytes.is_multiple_of(1024) } else { bytes >> bytes.trailing_zeros() <= LARGEST_FACTOR }
 }
@@ -95,7 +96,7 @@ mod tests {
             ("35.8 MiB (1 instance)", 3, 1, Some(36_608 << 10)),
             ("1.3M", 2, 1, Some(5 << 18)),
             ("36608K", 3, 1, Some(36_608 << 10)),
-            // Of cores of two kinds.
+            // Cores of two kinds.
             ("544 KiB (14 instances)", 1, 14, None),
             ("11.5 MiB (8 instances)", 2, 8, None),
             ("14 MiB (10 instances)", 2, 10, None),

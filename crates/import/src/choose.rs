@@ -1,11 +1,11 @@
-//! One machine of several, by what a user calls it.
+//! Selects one of several machines by the user's name for it.
 
 use crate::Imported;
 
-/// Machines that are named where several could be meant.
+/// The most machines listed in an ambiguous case.
 const MOST_NAMED: usize = 12;
 
-/// No machine is called so, or several are.
+/// No machine has this name, or several have it.
 #[derive(Debug, thiserror::Error)]
 #[error("--only {wanted}: no single match; the text contains {there}")]
 pub struct NoSuchMachine {
@@ -13,11 +13,11 @@ pub struct NoSuchMachine {
     there: String,
 }
 
-/// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
+/// The machine that the user selected: by its full name, by its number, or by a unique part of its name.
 ///
 /// # Errors
 ///
-/// None is meant, or several are.
+/// None matches, or several do.
 pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported, NoSuchMachine> {
     let there = list_machines(&machines);
     let names: Vec<String> = names(&machines).map(|name| name.to_lowercase()).collect();
@@ -32,7 +32,7 @@ pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported,
         .ok_or_else(|| NoSuchMachine { wanted: wanted.to_owned(), there })
 }
 
-/// The machines with their numbers, as many as a line has room for.
+/// The machines with their numbers, as many as fit on a line.
 pub fn list_machines(machines: &[Imported]) -> String {
     let named = names(machines).enumerate().take(MOST_NAMED);
     let mut all: Vec<String> = named.map(|(at, name)| format!("{}: {name}", at + 1)).collect();

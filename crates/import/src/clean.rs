@@ -1,4 +1,4 @@
-//! A text into plain numbered lines: encodings, colours, quoting and markup are gone.
+//! Turns a text into plain numbered lines: encodings, colours, quoting and markup are removed.
 
 mod markup;
 mod plain;
@@ -6,12 +6,12 @@ mod shared;
 
 use crate::limits::LONGEST_LINE;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text, perhaps blank.
     Text,
-    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] tells the first where there are more.
+    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] returns the first of several.
     Row,
     /// The frame of a code block.
     Frame,
@@ -26,26 +26,26 @@ pub(crate) enum Kind {
 pub(crate) struct Cleaned {
     /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
     pub number: u64,
-    /// What it says, indentation kept.
+    /// Its content, with indentation.
     pub text: String,
-    /// How long the first cell of a table row that has others is, in bytes: [`Cleaned::text`] begins with it.
+    /// The length of the first of several cells in a table row, in bytes: [`Cleaned::text`] begins with it.
     pub label: Option<usize>,
     /// The cells of a row of a table.
     pub cells: Vec<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Whether it stands in a code block.
+    /// Whether it is in a code block.
     pub in_fence: bool,
 }
 
 impl Cleaned {
-    /// The first cell of a table row that has others.
+    /// The first of several cells in a table row.
     pub(crate) fn label(&self) -> Option<&str> {
         self.label.map(|length| &self.text[..length])
     }
 }
 
-/// The characters of a text in UTF-8, or in UTF-16 as Windows has it.
+/// The characters of a text in UTF-8, or in UTF-16 as on Windows.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -65,7 +65,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &shared, &mut in_fence))
 }
 
-/// A line, which `<br>` may part, or line ends within a string.
+/// Cleans a line; `<br>` or line ends within a string may split it.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,
@@ -98,7 +98,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
             }
             None => Kind::Text,
         };
-        // A fence may stand on the line of the first or the last words.
+        // A fence may be on the line of the first or the last words.
         let glued =
             if stood { text.trim_end().strip_suffix("```") } else { text.trim_start().strip_prefix("```") };
         let glued = glued.filter(|rest| kind == Kind::Text && !rest.contains('`'));

@@ -1,5 +1,5 @@
-//! Every captured output, damaged in every way that mails, terminals and cut-off files know: nothing panics, the work stays
-//! in proportion to the text, and what is read can be true.
+//! Every captured output, damaged in every way known from mails, terminals and truncated files: nothing panics, the work
+//! stays in proportion to the text, and every result is plausible.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::importer::Importer;
 use crate::line::Line;
 use crate::{Error, Imported, Split};
 
-/// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
-/// the first cell of a table's row, by the open reader, and as a part of a broken line.
+/// How often each byte of a text may be read by a tool: by each that could begin an output there, with and without the
+/// first cell of a table's row, by the open reader, and as a part of a broken line.
 const MOST_LOOKS: usize = 100;
 
 thread_local! {
@@ -25,7 +25,7 @@ pub(crate) fn look(line: Line) {
     LOOKED_AT.with(|bytes| bytes.set(bytes.get() + line.text.len() + 1));
 }
 
-/// Every captured output, and what reference machines are made of.
+/// Every captured output, and the sources of reference machines.
 pub(crate) fn texts() -> &'static [Vec<u8>] {
     static ALL: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -41,7 +41,7 @@ pub(crate) fn texts() -> &'static [Vec<u8>] {
     })
 }
 
-/// What is put into a text.
+/// Texts inserted into a text.
 const INTRUDERS: &[&str] = &[
     "\x1b[31m",
     "\x1b[0K\r",
@@ -82,7 +82,7 @@ const INTRUDERS: &[&str] = &[
     " \\\n",
 ];
 
-/// One way in which a text comes to harm. Places are shares of its length.
+/// One kind of damage to a text. Places are shares of its length.
 #[derive(Clone, Debug)]
 enum Harm {
     Cut(u16, u16),
@@ -93,7 +93,7 @@ enum Harm {
     Swap(u16, u16),
     Byte(u16, u8),
     Put(u16, usize),
-    /// All line ends are those of another system.
+    /// All line ends are another system's.
     LineEnds,
     /// All lines are quoted.
     Quoted,
@@ -205,7 +205,7 @@ fn split(which: u8) -> Split {
     }
 }
 
-/// Lines of which some are taken, some broken, some another output's, some nobody's.
+/// Lines of which some are accepted, some broken, some of another output, some of none.
 const MIXED: &[&str] = &[
     "T: 0 ( 9136) P: 0 I:1000 C: 9 Min:      5 Act:   11 Avg:   11 Max:   21205",
     "T: 1 ( 9137) P: 0 I:1000",
@@ -235,7 +235,7 @@ fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// What must hold of every record, whatever it was made of.
+/// What must hold of every record, whatever its source.
 fn check(imported: &Imported, lines: &[usize]) {
     for m in &imported.measurements {
         let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is no metric", m.metric));

@@ -1,35 +1,35 @@
-//! Why no record can be made of a text.
+//! Why a text yields no record.
 
 use std::collections::BTreeSet;
 
 use record::import::Origin;
 
-/// Why no record can be made.
+/// Why a text yields no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No tool's output that is known is in the texts.
+    /// The texts contain no supported tool's output.
     #[error("{}", describe_unknown(*.lines))]
     NothingKnown {
-        /// Lines that there are, blank ones left out.
+        /// The number of lines, without blank ones.
         lines: u64,
     },
-    /// Outputs are there, and nothing could be read of them: a tool that was not allowed to look, a header alone.
+    /// Outputs without a readable value: a tool without permission, a header alone.
     #[error("the text contains output of {}, but no usable values", list(.tools))]
     NothingRead {
-        /// Whose outputs.
+        /// Their tools.
         tools: BTreeSet<String>,
     },
-    /// The outputs are of several machines, and nothing says which is which.
+    /// The outputs are of several machines, and nothing separates them.
     #[error(
         "{0}: these are two machines. Separate them with --split headings, --split files or --split REGEX"
     )]
     SeveralMachines(Clash),
-    /// There is more than one import takes.
+    /// There is more than one import accepts.
     #[error("the text exceeds {0}; import it in parts")]
     TooMuch(String),
 }
 
-/// What can stand only once of one machine.
+/// Contradictions within one machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Clash {
     /// Two lines that cannot be of the same machine.
@@ -58,5 +58,5 @@ fn list(tools: &BTreeSet<String>) -> String {
 fn shorten(origin: &Origin) -> String {
     let words: Vec<&str> = origin.says.split_whitespace().collect();
     let says: String = words.join(" ").chars().take(60).collect();
-    format!("{} line {} says {says:?}", origin.text, origin.line)
+    format!("{} line {} has {says:?}", origin.text, origin.line)
 }

@@ -1,4 +1,4 @@
-//! What inventory tools told, before the outputs of one machine are put together.
+//! The findings of inventory tools, before the outputs of one machine are combined.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use record::machine::CacheKind;
 use crate::cache_size::Printed;
 use crate::numbers::{parse_number, split_size};
 
-/// A value and where it stood.
+/// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fact<T> {
     /// The value.
     pub value: T,
-    /// Where it stood.
+    /// Its place.
     pub origin: Origin,
 }
 
 impl<T: Clone> Fact<T> {
-    /// The value of a fact, where there is one.
+    /// The value of a fact, if there is one.
     pub(crate) fn value_of(fact: &Option<Self>) -> Option<T> {
         fact.as_ref().map(|fact| fact.value.clone())
     }
@@ -39,29 +39,29 @@ pub(crate) struct Facts {
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
     pub rows: Vec<CpuRow>,
-    /// A row of theirs that is not whole: others may be missing.
+    /// An incomplete row of theirs: others may be missing.
     pub broken_row: Option<Origin>,
     /// The rows of `lscpu -C`.
     pub cache_rows: Vec<CacheRow>,
     /// One entry for each output of `numactl -H`.
     pub numactl: Vec<Numactl>,
-    /// Memory slots of the board, an entry an output of dmidecode that lists all arrays.
+    /// Memory slots of the board, one entry per output of dmidecode that lists all arrays.
     pub slots: Vec<Fact<u32>>,
     /// Processors out of SMBIOS.
     pub sockets: Vec<Socket>,
-    /// How many processors a whole table of SMBIOS has, an entry a table.
+    /// The number of processors in a whole SMBIOS table, one entry per table.
     pub populated: Vec<Fact<machine::smbios::Populated>>,
-    /// Bytes of memory in all, as lshw tells them.
+    /// Total bytes of memory, from lshw.
     pub memory: Option<Fact<u64>>,
-    /// What files of the machine hold, by their paths.
+    /// The content of the machine's files, by their paths.
     pub files: BTreeMap<String, Fact<String>>,
-    /// Two files that one machine has not.
+    /// Two files that no single machine has.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel's log, by kind: how many, and why the first was written.
+    /// Lines of the kernel's log, by kind: how many, and the reason in the first.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
-/// What lscpu's list tells of, as `labels.txt` and [`Values`] call it.
+/// The values of lscpu's list, as named in `labels.txt` and [`Values`].
 pub(crate) mod key {
     pub(crate) const ADDRESS_SIZES: &str = "address_sizes";
     pub(crate) const ARCHITECTURE: &str = "architecture";
@@ -96,7 +96,7 @@ pub(crate) mod key {
     pub(crate) const VULNERABILITY: &str = "vulnerability";
 }
 
-/// What one label of lscpu's list says: clocks in Hz, switches as 0 and 1.
+/// The value of one label in lscpu's list: clocks in Hz, switches as 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Datum {
     Text(String),
@@ -114,7 +114,7 @@ impl fmt::Display for Datum {
     }
 }
 
-/// What is told of a machine or a kind of core, by [`key`].
+/// The values of a machine or a kind of core, by [`key`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values(pub BTreeMap<&'static str, Fact<Datum>>);
 
@@ -127,7 +127,7 @@ impl Values {
         if let Datum::Number(number) = self.get(key)?.value { Some(number) } else { None }
     }
 
-    /// A number of things, none of which is more than 65,536.
+    /// A number of things, at most 65,536.
     pub(crate) fn count(&self, key: &str) -> Option<u32> {
         self.number(key).and_then(|count| u32::try_from(count).ok())
     }
@@ -144,9 +144,9 @@ impl Values {
 /// One output of lscpu.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lscpu {
-    /// What is told once.
+    /// Values that occur once.
     pub machine: Values,
-    /// One entry for each kind of core: all there are, but on hybrid machines.
+    /// One entry for each kind of core: a single one, except on hybrid machines.
     pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
@@ -154,19 +154,19 @@ pub(crate) struct Lscpu {
     pub cut_flags: bool,
     /// Caches in the order of the output.
     pub caches: Vec<Fact<CacheFact>>,
-    /// What the kernel does about each vulnerability.
+    /// The kernel's mitigation of each vulnerability.
     pub vulnerabilities: BTreeMap<String, Fact<String>>,
 }
 
 /// Level and kind of a cache.
 pub(crate) type CacheName = (u32, CacheKind);
 
-/// One kind of cache as lscpu tells it.
+/// One kind of cache in lscpu's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheFact {
     /// Level and kind.
     pub cache: CacheName,
-    /// Bytes of one, where that is told.
+    /// Bytes of one, if known.
     pub bytes: Option<u64>,
     /// How many there are.
     pub instances: Option<u32>,
@@ -177,7 +177,7 @@ pub(crate) struct CacheFact {
 pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
-    /// Its core, by a number that another package or cluster may have too (`-y`).
+    /// Its core; another package or cluster may use the same number (`-y`).
     pub core: Option<u32>,
     /// Its package.
     pub socket: Option<u32>,
@@ -189,11 +189,11 @@ pub(crate) struct CpuRow {
     pub caches: Vec<(CacheName, u32)>,
     /// Whether it is online.
     pub online: bool,
-    /// Its table has a row of every CPU, those offline too (`-e`).
+    /// Its table has a row for every CPU, including offline ones (`-e`).
     pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
-    /// Where it stood.
+    /// Its place.
     pub origin: Origin,
 }
 
@@ -208,14 +208,14 @@ pub(crate) struct CacheRow {
     pub ways: Option<u32>,
     /// Bytes of a line.
     pub line: Option<u32>,
-    /// Where it stood.
+    /// Its place.
     pub origin: Origin,
 }
 
 /// One output of `numactl -H`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numactl {
-    /// How many nodes it says there are.
+    /// Its number of nodes, as printed.
     pub available: Option<Fact<u32>>,
     /// Each node.
     pub nodes: BTreeMap<u32, NumactlNode>,
@@ -225,7 +225,7 @@ pub(crate) struct Numactl {
     pub distances: BTreeMap<u32, Fact<Vec<u32>>>,
 }
 
-/// A node as `numactl -H` tells it.
+/// A node in the output of `numactl -H`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NumactlNode {
     /// Its CPUs.
@@ -243,13 +243,13 @@ pub(crate) struct Socket {
     pub name: Option<Fact<String>>,
     /// The clock that the firmware set it to, Hz.
     pub hz: Option<Fact<u64>>,
-    /// Whether the whole structure was seen, and not single lines of it.
+    /// Whether the whole structure was there, not only single lines of it.
     pub whole: bool,
 }
 
 impl Lscpu {
-    /// Whether the CPU has a feature of those that every kernel tells; `None` where flags may be missing. x86 kernels tell
-    /// them in an order, and `lahf_lm`, which all of its 64-bit CPUs have, stands behind those that are asked for.
+    /// Whether the CPU has a feature that every kernel lists; `None` if flags may be missing. x86 kernels list them in an
+    /// order, and `lahf_lm`, which all 64-bit CPUs have, follows those that are looked up.
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
         let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
@@ -257,10 +257,10 @@ impl Lscpu {
     }
 }
 
-/// Clocks that a processor can have, MHz: the lowest idle clock that drivers advertise to above the record of overclocking.
+/// Possible clocks of a processor, MHz: from the lowest idle clock that drivers advertise to above the overclocking record.
 const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
 
-/// Hz of a clock that a processor can have, of megahertz as printed.
+/// A possible clock of a processor in Hz, from the printed megahertz.
 pub(crate) fn parse_mhz(text: &str) -> Option<u64> {
     let (mhz, _) = parse_number(text).filter(|(mhz, _)| MHZ.contains(mhz))?;
     Some((mhz * 1e6).round() as u64)
@@ -272,7 +272,7 @@ pub(crate) fn parse_address_bits(text: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?)).filter(|bits| bits.0 <= 64 && bits.1 <= 64)
 }
 
-/// The one word for an architecture that `uname`, Debian and the kernel call differently.
+/// The common name of an architecture with different names in `uname`, Debian and the kernel.
 pub(crate) fn architecture(word: &str) -> &str {
     match word {
         "amd64" => "x86_64",
@@ -285,7 +285,7 @@ pub(crate) fn architecture(word: &str) -> &str {
 /// A list of CPUs: the kernel's, or with strides as newer lscpu has them (`0-62:2`).
 pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
     let mut all = CpuList::new();
-    // Documents have other dashes.
+    // Documents use other dashes.
     for part in text.replace(['–', '‑', '−'], "-").split(',') {
         let (range, stride) = part.split_once(':').unwrap_or((part, "1"));
         let stride = stride.trim().parse().ok().filter(|stride| *stride > 0);
@@ -311,15 +311,15 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     Some((level, kind))
 }
 
-/// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was written as
-/// IEC has it.
+/// A size with a binary unit, whether or not it is written as one: `32K`, `1.5 MiB`, `32 GB`; and whether it is written as in
+/// IEC.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     let (value, shift, unit) = split_size(text).filter(|(.., unit)| !unit.is_empty())?;
     let bytes = value * (1_u64 << shift) as f64;
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }
 
-/// A value without what people wrote behind it: `2      // two threads a core`.
+/// A value without the remark behind it: `2      // two threads per core`.
 pub(crate) fn strip_comment(text: &str) -> &str {
     // Each of the marks has one of these.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {

@@ -1,21 +1,21 @@
-//! What becomes of a text on its way (cut, joined to another, quoted, wrapped) changes no figure: it may take some away.
+//! Damage to a text in transit (cut, joined to another, quoted, wrapped) changes no result: it may remove some.
 
 use std::collections::BTreeSet;
 
 use crate::real::{Figures, Text, committed, read};
 
-/// One way in which a text comes to harm. Places are shares of its length.
+/// One kind of damage to a text. Places are shares of its length.
 #[derive(Clone, Debug)]
 enum Harm {
-    /// The lines at a place are gone.
+    /// The lines at a place are missing.
     Lines(u16, usize),
     /// It ends there.
     Head(u16),
     /// It begins there.
     Tail(u16),
-    /// Another text stands behind it, or before it.
+    /// Another text follows or precedes it.
     Joined(usize, bool),
-    /// Blanks at the ends of lines are gone, or other ones between words.
+    /// Blanks at the ends of lines are missing, or those between words are others.
     Blanks(&'static str),
     /// Lines begin with this.
     Quoted(&'static str),
@@ -23,7 +23,7 @@ enum Harm {
     LineEnds(&'static str),
     /// A mail program broke lines at words.
     Wrapped(usize),
-    /// A terminal broke lines where they end.
+    /// A terminal broke lines at its width.
     Broken(usize),
 }
 
@@ -40,7 +40,7 @@ fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
     text.lines().map(|line| change(line) + "\n").collect()
 }
 
-/// Another text of the same machine, and no other version of the same.
+/// Another text of the same machine that is not another version of the same output.
 fn fitting(name: &str, which: usize) -> Option<&'static Text> {
     fn machine(name: &str) -> &str {
         name.split_once("-of-").map_or("", |(_, machine)| machine)
@@ -50,7 +50,7 @@ fn fitting(name: &str, which: usize) -> Option<&'static Text> {
     all.get(which % all.len().max(1)).copied()
 }
 
-/// A line in pieces of at most so many characters, broken at blanks where `at_words`.
+/// A line in pieces of at most this many characters, broken at blanks if `at_words`.
 fn pieces(line: &str, margin: usize, at_words: bool) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while rest.chars().count() > margin {
@@ -70,7 +70,7 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
 }
 
 impl Harm {
-    /// The text after it, and what else may be read there.
+    /// The text after it, and what else may be read from it.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
         let after = match self {
             Harm::Lines(at, count) => {
@@ -104,14 +104,14 @@ impl Harm {
     }
 }
 
-/// A place without what other lines than the figure's own tell of it: the words of a metric's labels that must be among the
-/// whole text's, and of lists only what numbers tell apart.
+/// A place without the parts that other lines than the result's own provide: the words of a metric's labels that must be
+/// among those of the whole text, and for lists only numbers identify.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
         place.split_once('[').filter(|_| !exact.iter().any(|list| place.starts_with(list)))
     {
-        // A cache's CPUs stand on another line, and of a slot its name.
+        // A cache's CPUs are on another line, and so is a slot's name.
         let kind = which.split_once(" of ").map_or("", |(kind, _)| kind);
         return (format!("{list} {kind}"), BTreeSet::new());
     }
@@ -127,20 +127,20 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
     (metric.to_owned(), labels.map(str::to_owned).collect())
 }
 
-/// Whether a value is that of the whole text: a text may have lost its end.
+/// Whether a value is that of the whole text, which may have lost its end.
 fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
-        // Of a table that is lost the sum of its parts may be left, without the table's rounding.
+        // If a table is lost, the sum of its parts may remain, without the table's rounding.
         return (read - whole).abs() <= whole.abs() * 1e-6;
     }
     let is_text = read.parse::<f64>().is_err() && read.contains(char::is_alphabetic);
     read == whole || is_text && whole.starts_with(read.trim_end_matches('…').trim())
 }
 
-/// The figures of a harmed text that are not those of whole ones, as lines. What is marked as doubtful is no promise.
+/// The results of a damaged text that differ from those of whole ones, as lines. Doubtful ones do not count.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
-    // Names that linespeed gives in the order in which it reads; and a count of what is left is what is left.
+    // Names that linespeed assigns in reading order; and a count of the rest.
     let counted = |place: &str, name: &str| {
         place == "machine.counts"
             || matches!(
@@ -157,10 +157,10 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let mut all = Vec::new();
     for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
         let (list, labels) = parts(place);
-        // A last line that is cut is said to be, and of threads together fewer are told.
+        // A cut last line is reported as such, and sums over threads lack some.
         let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
             || fewer_lines && place.starts_with("wakeup.");
-        // Two texts tell together which CPUs share a cache.
+        // Two texts together show which CPUs share a cache.
         let shared =
             matches!(harm, Harm::Joined(..)) && place.starts_with("machine.caches") && name != "bytes";
         if counted(place, name) || said || shared {
@@ -178,7 +178,7 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// The texts, but those whose figures are sums or medians of all their lines: fewer lines are another run.
+/// The texts, except for those whose results are sums or medians of all their lines: fewer lines are another run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
     committed()
@@ -199,7 +199,7 @@ fn check(text: &Text, content: &str, harm: &Harm) -> Result<(), String> {
     Err(format!("{} after {harm:?}{joined}:\n  {}", text.name, wrong[..wrong.len().min(4)].join("\n  ")))
 }
 
-/// Every kind of harm, those that have a place at so many of them.
+/// Every kind of damage, at this many places if it has one.
 fn harms(places: u32, seed: usize) -> Vec<Harm> {
     let at = |count: u32| (0..count).map(move |step| (step * 65_535 / count) as u16);
     let each = |at: u16| [Harm::Lines(at, 1), Harm::Lines(at, 3), Harm::Head(at)];
@@ -215,7 +215,7 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all
 }
 
-/// `./test everything` tries twice the places, and of a change's test each text suffers another eighth of all harms.
+/// `./test everything` tries twice the places; in a change's test each text gets another eighth of all damages.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());

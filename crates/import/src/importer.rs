@@ -1,5 +1,5 @@
-//! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
-//! that nobody understands.
+//! The way of each line of a text: to the reader of the open output, to a tool whose output it begins, or to the lines
+//! that are not understood.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -22,19 +22,19 @@ use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
 use crate::tools::{TOOLS, dmidecode, files, published};
 
-/// What an archive of such files is called.
+/// The name of an archive of such files.
 const ARCHIVE: &str = "archive of /sys and /proc";
 
-/// Lines that may lie between two lines of an output and are none of it, blank ones apart.
+/// The most foreign lines between two lines of an output, without blank ones.
 const MOST_BETWEEN: u32 = 6;
 
-/// Blank lines that may lie between two lines of an output.
+/// The most blank lines between two lines of an output.
 const MOST_BLANK: u32 = 12;
 
-/// Brackets that stand on one line.
+/// The longest text of brackets on a line of their own.
 const LONGEST_BRACKETS: usize = 8;
 
-/// The longest command line that is put together of several lines.
+/// The longest command line joined from several lines.
 const LONGEST_COMMAND: usize = 16 << 10;
 
 /// An output that is being read.
@@ -49,44 +49,44 @@ struct Open {
     first: String,
     /// Entries of its machine before it.
     entries: usize,
-    /// What its command was run under.
+    /// The wrapper of its command.
     under: Option<String>,
-    /// What the comment above its command says.
+    /// The comment above its command.
     note: Option<String>,
-    /// How many threads ran, as the words above it say.
+    /// The number of threads, by the words above it.
     threads: Option<u64>,
 }
 
-/// Texts that are being read, one after the other.
+/// Reads texts one after the other.
 #[derive(Default)]
 pub struct Importer {
     sections: Sections,
     texts: Vec<Text>,
     text: String,
-    /// Boxed: it is taken and put back for each line.
+    /// Boxed: it is moved out and back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    /// The tools whose output has followed the command, by their place in the list, each with the part that it is of.
+    /// The tools whose output has followed the command, by their index in the list, each with its part.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
-    /// The folder of the last prompt or `cd`; empty where none told it.
+    /// The folder of the last prompt or `cd`; empty if unknown.
     folder: String,
     /// The line before began a block of code.
     begins_fence: bool,
     /// The last comment in this block of code.
     note: Option<String>,
-    /// How many threads ran, as the words above say; 0 for one on each CPU.
+    /// The number of threads, by the words above; 0 for one on each CPU.
     threads: Option<u64>,
     /// The last heading.
     heading: String,
-    /// How tables of figures are read, and the head of the one that the text is at.
+    /// How to read tables of results, and the head of the current one.
     tables: Vec<Table>,
     table_head: Vec<String>,
-    /// What the user says of all figures.
+    /// The user's settings for all results.
     settings: Vec<Setting>,
     not_understood: NotUnderstood,
     lines: u64,
-    /// Figures, facts and outputs of all machines.
+    /// Results, facts and outputs of all machines.
     entries: usize,
     error: Option<Error>,
 }
@@ -97,17 +97,17 @@ impl Importer {
         Self { sections: Sections::new(split), ..Self::default() }
     }
 
-    /// Reads tables of figures, too, as these say.
+    /// Also reads tables of results in these ways.
     pub fn with_tables(self, tables: Vec<Table>) -> Self {
         Self { tables, ..self }
     }
 
-    /// Gives figures what the text does not tell of them.
+    /// Adds labels that the text does not contain to results.
     pub fn with_settings(self, settings: Vec<Setting>) -> Self {
         Self { settings, ..self }
     }
 
-    /// Reads one text to its end. `name` is how origins call it.
+    /// Reads one text to its end. `name` is its name in origins.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
         self.sections.begin_text(name);
@@ -147,7 +147,7 @@ impl Importer {
         Ok(())
     }
 
-    /// The table that `dmidecode --dump-bin` wrote.
+    /// The table written by `dmidecode --dump-bin`.
     fn dump(&mut self, table: &[u8]) {
         const TOOL: &str = "dmidecode --dump-bin";
         let at = self.sections.enter_section(None);
@@ -165,7 +165,7 @@ impl Importer {
         &self.not_understood
     }
 
-    /// The machines that the texts told of, in the order of their first output.
+    /// The machines in the texts, in the order of their first output.
     pub fn finish(mut self) -> Result<Vec<Imported>, Error> {
         self.close();
         if let Some(error) = self.error {
@@ -214,9 +214,9 @@ impl Importer {
                 self.close();
                 true
             }
-            // What a table's head began goes on in its rows.
+            // An output that began at a table's head continues in its rows.
             Kind::Ruler => true,
-            // A row first without its first cell, then as it stands.
+            // A row first without its first cell, then whole.
             Kind::Row if self.mapped(line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {
@@ -235,7 +235,7 @@ impl Importer {
         }
     }
 
-    /// Whether a line in a block of code is a comment: what it says tells the runs below it from others.
+    /// Whether a line in a block of code is a comment, which distinguishes the runs below it.
     fn comment(&mut self, text: &str) -> bool {
         let said = ["#", "//"].iter().find_map(|sign| text.trim().strip_prefix(sign)).map(str::trim);
         let said = said.map(|said| said.trim_end_matches([':', '：'])).filter(|said| !said.is_empty());
@@ -245,7 +245,7 @@ impl Importer {
         said.is_some()
     }
 
-    /// Whether a row of a table of figures is read as the user said.
+    /// Whether a row of a table of results is read as the user specified.
     fn mapped(&mut self, line: &Cleaned) -> bool {
         if line.kind == Kind::Ruler || self.tables.is_empty() {
             return false;
@@ -280,7 +280,7 @@ impl Importer {
         taken
     }
 
-    /// Whether a line is somebody's.
+    /// Whether a line belongs to an output.
     fn plain(&mut self, line: Line, in_fence: bool) -> bool {
         if std::mem::take(&mut self.command_goes_on) {
             self.go_on(line.text);
@@ -301,7 +301,7 @@ impl Importer {
                 self.close();
                 self.begin(command, line.number);
             }
-            // Tools print lines that begin with # too.
+            // Tools also print lines that begin with #.
             Some(Mark::Heading { level, text: words }) if !self.offer(line, None) => {
                 self.close();
                 self.command = None;
@@ -321,7 +321,7 @@ impl Importer {
     /// A row of a table without its first cell, which may name a machine.
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
-        // Only a row that some output has may name one.
+        // Only a row that belongs to some output may name one.
         let begins = TOOLS.iter().any(|tool| opens(tool, rest, None));
         let open = self.open.as_ref().filter(|_| begins);
         if open.is_some_and(|open| self.sections.moves_to(label, open.section)) {
@@ -341,7 +341,7 @@ impl Importer {
         true
     }
 
-    /// A command line: the outputs that follow are its.
+    /// A command line, for the outputs that follow.
     fn begin(&mut self, command: &str, number: u64) {
         self.used.clear();
         let (text, goes_on) = continued(command);
@@ -362,7 +362,7 @@ impl Importer {
         }
     }
 
-    /// Offers a line to the reader of the open output, then to every tool; whether somebody took it.
+    /// Offers a line to the reader of the open output, then to every tool; whether one accepted it.
     fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
         let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
         let fit = self.ask(&mut open, line);
@@ -380,7 +380,7 @@ impl Importer {
         fit == Fit::Taken || blank || self.open_with(line, label)
     }
 
-    /// Opens an output that `line` begins; an output that was open ends there.
+    /// Opens an output that begins with `line`; an open output ends there.
     fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
         if line.text.trim().is_empty() {
             return true;
@@ -388,7 +388,7 @@ impl Importer {
         for (at, tool) in TOOLS.iter().enumerate() {
             let command = self.command.as_ref();
             let fresh = command.filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
-            // In a table the rows of several machines stand below one command.
+            // In a table the rows of several machines are below one command.
             if !opens(tool, line, fresh) && (label.is_none() || !opens(tool, line, command)) {
                 continue;
             }
@@ -415,7 +415,7 @@ impl Importer {
                 note: self.note.clone(),
                 threads: self.threads,
             });
-            // Else it looked like that tool's and is not.
+            // Otherwise it only resembled that tool's output.
             if self.ask(&mut open, line) == Fit::Taken {
                 self.open = Some(open);
                 return true;
@@ -451,7 +451,7 @@ impl Importer {
         open.output.version = section.draft.version.take();
         let (from, to) = open.output.lines;
         if from == to && open.output.taken == 0 && section.draft.entries() == open.entries {
-            // One line that tells nothing only looks like that tool's.
+            // A single line without values only resembles that tool's output.
             let line = Line { number: from, text: &open.first };
             return add_example(&mut self.not_understood, &self.text, line);
         }
@@ -466,7 +466,7 @@ impl Importer {
     }
 
     fn add_unknown(&mut self, line: Line) {
-        // Brackets around JSON and rulers say nothing themselves.
+        // Brackets around JSON and rulers mean nothing by themselves.
         let text = line.text.trim();
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;
@@ -479,7 +479,7 @@ fn too_many_entries() -> Error {
     Error::TooMuch(format!("{MOST_ENTRIES} values for one machine, the limit of a record"))
 }
 
-/// An output of which one line is known.
+/// An output with one known line.
 fn output(tool: &str, text: &str, line: u64, command: Option<&Command>) -> Output {
     Output {
         tool: tool.to_owned(),

@@ -434,7 +434,7 @@ fn two_boards_one_after_the_other_are_refused() {
     assert_eq!(twice(board("X1", 16), board("X1", 32)), None);
 }
 
-/// Texts of kinds that people paste: files relative to a folder, load averages, IBM Z in two languages.
+/// Further kinds of pasted texts: files relative to a folder, load averages, IBM Z in two languages.
 mod further;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Other tools' output, read into records: also several outputs in one text, with prompts, comments and prose between.
 //!
-//! A text goes through three stages, each linear in its length: `clean` makes plain numbered lines of it (colours,
-//! quoting, fences, entities, progress lines gone), `prompts` finds prompts, host names and command lines, and the readers
-//! of `tools` take the lines that are theirs. A new tool is one new file in `tools/` and its line in `tools::TOOLS`.
+//! A text goes through three stages, each linear in its length: `clean` produces plain numbered lines (without colours,
+//! quoting, fences, entities, progress lines), `prompts` finds prompts, host names and command lines, and the readers of
+//! `tools` accept the lines of their outputs. A new tool is one new file in `tools/` and its line in `tools::TOOLS`.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,6 +1,6 @@
 //! Numbers as tools print them in any locale: `25,130,886,211`, `25.130.886.211`, `25 130 886 211`, `2,57`.
 
-/// Characters that some locale puts between groups of digits: comma, point, apostrophes, blanks that do not break.
+/// Characters that some locale uses between groups of digits: comma, point, apostrophes, non-breaking blanks.
 fn is_separator(c: char) -> bool {
     matches!(c, ',' | '.' | '\'' | '’' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '_' | '٬')
 }
@@ -14,7 +14,7 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
         return text.parse().ok();
     }
     let mut value = 0_u64;
-    // Of the group that is being read, in digits; groups before it; what parts them.
+    // The length of the current group, in digits; the groups before it; their separator.
     let (mut length, mut before, mut mark) = (0, 0, None);
     for c in text.chars() {
         if let Some(digit) = c.to_digit(10) {
@@ -35,13 +35,14 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     ends.then_some(value)
 }
 
-/// A number that may have a fraction. The last comma or point is the decimal mark, unless it stands there twice: then it
-/// groups digits. So `1,234` is 1.234 here; where only whole numbers are printed, ask [`parse_whole`]. Finite always.
+/// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs twice: then it
+/// separates groups of digits. So `1,234` is 1.234 here; if only whole numbers are printed, use [`parse_whole`]. Always
+/// finite.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
     parse_scaled(text, 0)
 }
 
-/// As [`parse_decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s and no rounding error away from it.
+/// Like [`parse_decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s, without a rounding error.
 pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -68,7 +69,7 @@ fn is_ambiguous(text: &str) -> bool {
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
 }
 
-/// Whether what stands behind a size is nothing, or in brackets: `(2 instances)`.
+/// Whether only brackets, or nothing, follow a size: `(2 instances)`.
 fn is_remark(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || text.starts_with('(') && text.ends_with(')')
@@ -79,7 +80,7 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    // `37O0` and `1e308` are no 37 and no 1 with a unit.
+    // `37O0` and `1e308` are not 37 and 1 with a unit.
     let unit = rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
     if unit.bytes().any(|b| b.is_ascii_digit()) {
         return None;
@@ -89,8 +90,8 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     Some((value, rest.trim_start()))
 }
 
-/// A number before the power of two of its unit, which stands there last and may be none: `1.3 MiB (40 instances)`, `36608K`.
-/// Other words behind it may tell another size.
+/// A number, and the power of two of its unit, which may be missing: `1.3 MiB (40 instances)`, `36608K`. Other words after it
+/// may change the size.
 pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
@@ -106,12 +107,12 @@ pub(crate) fn parse_plain(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| number && value.is_finite())
 }
 
-/// The number that a text begins with, and what follows it. Groups may be parted by single blanks if each has three
-/// digits: `25 130 886 211      cycles`.
+/// The number at the beginning of a text, and the text after it. Single blanks may separate groups of three digits: `25
+/// 130 886 211      cycles`.
 pub(crate) fn split_leading(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let bytes = text.as_bytes();
-    // Most numbers are no more than digits.
+    // Most numbers are only digits.
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let mut end = digits;
     let mut chars = text[digits..].char_indices().peekable();

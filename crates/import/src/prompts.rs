@@ -1,23 +1,23 @@
-//! Prompts, command lines and headings: what a person's terminal and a document put between the outputs.
+//! Prompts, command lines and headings: what terminals and documents add between the outputs.
 
 /// What a line is, apart from output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
-    /// A prompt, whether a command follows it or not.
+    /// A prompt, with or without a command.
     Prompt {
-        /// The host that it names.
+        /// Its host.
         host: Option<&'a str>,
-        /// The folder that it names by its whole path.
+        /// Its folder, if it is a whole path.
         folder: Option<&'a str>,
-        /// The command line; empty when nothing was typed.
+        /// The command line; empty if nothing was typed.
         command: &'a str,
     },
-    /// A command line without a prompt, or behind a bare `#` that could begin a comment as well: it begins with a tool
-    /// that is known and reads like its command line.
+    /// A command line without a prompt, or after a bare `#` that could also begin a comment: it begins with a known
+    /// tool and reads like its command line.
     Command(&'a str),
     /// A heading of a document.
     Heading {
-        /// How deep: 1 to 6.
+        /// Its level: 1 to 6.
         level: u8,
         /// Its words.
         text: &'a str,
@@ -27,11 +27,11 @@ pub(crate) enum Mark<'a> {
 /// The longest prompt before its `#` or `$`.
 const LONGEST_PROMPT: usize = 160;
 
-/// Names that every second machine has: they tell nothing.
+/// Common names that identify no machine.
 const NAMELESS: &[&str] =
     &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
 
-/// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
+/// What `line` is. `in_fence`: it is in a code block, in which `#` begins no heading.
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
@@ -41,7 +41,7 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     if let Some(command) = bare_prompt(text) {
         return Some(Mark::Prompt { host: None, folder: None, command });
     }
-    // `GUEST $ lscpu`, as people write of several machines.
+    // `GUEST $ lscpu`, as people write it for several machines.
     if let Some((host, command)) =
         text.split_once(" $ ").filter(|(host, command)| is_user(host) && is_command(command))
     {
@@ -68,7 +68,7 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
 
 /// `root@host:~# command`, `[user@host dir]$ command`, `host:~ # command`.
 fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
-    // A mark of a virtual environment stands before the prompt: (base) user@host.
+    // The name of a virtual environment precedes the prompt: (base) user@host.
     let body = match text.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
         Some((_, rest)) if rest.contains('@') => rest.trim_start(),
         _ => text,
@@ -79,7 +79,7 @@ fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
             let (prompt, rest) = inner.split_once(']')?;
             (prompt, rest.trim_start().strip_prefix(marks)?)
         }
-        // The first mark behind the host and its folder.
+        // The first mark after the host and its folder.
         None => {
             let at = body.find(['@', ':'])?;
             let end = at + body[at..].find(marks)?;
@@ -113,14 +113,14 @@ fn is_user(user: &str) -> bool {
         && user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\\' | '+'))
 }
 
-/// The host at the beginning of `host:~/dir`, `host dir`, `host ~>`; what follows must look like a folder.
+/// The host at the beginning of `host:~/dir`, `host dir`, `host ~>`; the rest must look like a folder.
 fn host_name(rest: &str) -> Option<&str> {
     let end =
         rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
     let (host, folder) = rest.split_at(end);
     let named = !host.is_empty() && host.len() <= 255;
     let folder = folder.trim_start_matches([':', ' ']).trim_end();
-    // A mail address in prose is followed by words.
+    // In prose, words follow a mail address.
     (named && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
 }
 
@@ -145,18 +145,18 @@ fn bare_prompt(text: &str) -> Option<&str> {
     let spaced = rest.len() > command.len();
     let begins =
         command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
-    // `$HOME` in a text and `%CPU` in a table are no prompts, nor is a head of perf's.
+    // `$HOME` in a text and `%CPU` in a table are not prompts, nor is a head of perf's.
     let head = command.starts_with("tma_");
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
 
-/// Words before a command that change how it is run and not what it is.
+/// Words before a command that change how it runs but not what it is.
 const RUNNERS: &[&str] = &[
     "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
     "timeout",
 ];
 
-/// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
+/// Whether `text` reads like a command line of a known tool, not like prose that begins with its name.
 pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
@@ -183,8 +183,8 @@ pub(crate) fn is_command(text: &str) -> bool {
     false
 }
 
-/// Whether the first line of a block of code, which nothing else is, may be the command that printed the rest: a program's name or
-/// path and at least one word behind it.
+/// Whether the first line of a block of code, if it is nothing else, may be the command that printed the rest: a program's name or
+/// path and at least one word after it.
 pub(crate) fn may_be_command(text: &str) -> bool {
     let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "./_-~+".contains(c);
@@ -195,7 +195,7 @@ pub(crate) fn may_be_command(text: &str) -> bool {
         && !text.trim_end().ends_with([':', '.'])
 }
 
-/// How many threads ran below these words, where they say it: 0 for one on each CPU.
+/// The number of threads by these words, if they contain it: 0 for one on each CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     if ["所有核", "all cores", "all cpus", "all threads", "every core"]
@@ -257,8 +257,7 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
         }),
         "lat_mem_rd" => next.is_some(),
         "stream" | "stream_c" | "stream_c.exe" | "stream.exe" => path || option,
-        // Behind `time`, whatever follows is a command.
-        // Behind `time` or `taskset` any program may stand.
+        // After `time`, whatever follows is a command. After `time` or `taskset` any program may follow.
         _ if ran => name.starts_with(|c: char| c.is_ascii_alphabetic()) && (path || option),
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! What the reader of every format is made of: lines, the scanners, and what is put into the record.
+//! The common parts of all readers: lines, the scanners, and the parts of the record.
 
 pub(crate) use record::{Label, Labels, Measurement, detail, metrics};
 

@@ -1,5 +1,5 @@
-//! What real tools printed (`tests/real`, captured by the script there), each with the table of figures that a person reads in
-//! it: no figure is missing, none is other, none is there besides. Damaged, joined, quoted and wrapped, a text tells fewer.
+//! Output of real tools (`tests/real`, captured by the script there), each with the table of values that a person reads in it:
+//! none is missing, none differs, none is added. Damaged, joined, quoted and wrapped texts yield fewer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::{Error, Imported, Importer, Split};
 
-/// A text and what it is called: `debian-12/lscpu`.
+/// A text and its name: `debian-12/lscpu`.
 pub(crate) struct Text {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its content.
     pub bytes: Vec<u8>,
     table: PathBuf,
 }
@@ -50,7 +50,7 @@ pub(crate) fn committed() -> &'static [Text] {
     ALL.get_or_init(|| texts(&folder()))
 }
 
-/// What a text tells: values by their place (`machine.cpus[3]`) and name (`node`).
+/// The values of a text, by their place (`machine.cpus[3]`) and name (`node`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Figures(pub BTreeMap<(String, String), BTreeSet<String>>);
 
@@ -59,14 +59,14 @@ impl Figures {
         self.0.entry((place.to_owned(), name.to_owned())).or_default().insert(value);
     }
 
-    /// All leaves of a JSON value. What says nothing (no value, an empty list) is no figure, nor is what only linespeed adds.
+    /// All leaves of a JSON value. Empty values (no value, an empty list) and those that only linespeed adds do not count.
     fn walk(&mut self, place: &str, name: &str, value: &Value) {
         match value {
             Value::Null => {}
             Value::Object(fields) => {
                 let place = if name.is_empty() { place.to_owned() } else { format!("{place}.{name}") };
                 for (name, value) in fields {
-                    // The import sees no process, whose limits these would be.
+                    // The import sees no process with these limits.
                     if name != "allowed" && name != "notes" {
                         self.walk(&place, name, value);
                     }
@@ -89,7 +89,7 @@ impl Figures {
         }
     }
 
-    /// The table as people read it: a place a line.
+    /// The table as people read it: one place per line.
     fn table(&self) -> String {
         let mut lines: Vec<(String, String)> = Vec::new();
         for ((place, name), values) in &self.0 {
@@ -110,7 +110,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What tells an element of a list from its like: its number or name, a cache's place; else its own number in the list.
+/// What identifies an element of a list: its number or name, a cache's place; otherwise its index in the list.
 fn identity(one: &Value, at: usize) -> String {
     let field = |name: &str| one.get(name).map(plain);
     let cache = || Some(format!("L{} {} of {}", field("level")?, field("kind")?, field("cpus")?));
@@ -127,7 +127,7 @@ fn import(text: &[u8]) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// All that the import of a text tells. Of a text that is refused nothing.
+/// All values from the import of a text; none if it is refused.
 pub(crate) fn read(text: &[u8]) -> Figures {
     let mut figures = Figures::default();
     for imported in import(text).unwrap_or_default() {
@@ -151,7 +151,7 @@ fn add(figures: &mut Figures, imported: Imported) {
     figures.walk("state", "", &json(serde_json::to_value(&record.conditions.before)));
 }
 
-/// The whole of a table: the figures, and what was not read.
+/// A whole table: the values, and what was not read.
 fn table(text: &[u8]) -> String {
     let mut said = String::new();
     let mut importer = Importer::new(Split::Hosts);
@@ -203,7 +203,7 @@ fn every_figure_that_a_person_reads_in_a_tools_output_is_read_and_no_other() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The tools, metrics and lists that a text's figures are of, and how many lines of it are not understood.
+/// The tools, metrics and lists of a text's values, and how many of its lines are not understood.
 fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
     let said = table(text);
     let unknown = said.lines().next().and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0);
@@ -218,7 +218,7 @@ fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
     (said.lines().filter_map(what).collect(), unknown)
 }
 
-/// What the tools that are installed print now (`capture` in the folder LINESPEED_TEST_TODAY) is read as some version's was.
+/// The output of the installed tools (`capture` in the folder LINESPEED_TEST_TODAY) is read like that of some known version.
 #[test]
 #[ignore = "needs what the tools of this machine print: ./test tools"]
 fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {
@@ -230,7 +230,7 @@ fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {
         let same = |known: &&Text| known.name.rsplit('/').next() == Some(text.name.as_str());
         let (read, unknown) = form(&text.bytes);
         let known: Vec<_> = committed().iter().filter(same).map(|known| form(&known.bytes)).collect();
-        // Another machine may tell more, and a warning may stand there or not.
+        // Another machine may have more values, and a warning may be present or not.
         if !known.iter().any(|(known, lines)| known.is_subset(&read) && unknown <= lines + 2) {
             let _ = writeln!(wrong, "{}: {unknown} lines not understood, read {read:?}", text.name);
         }

@@ -1,4 +1,5 @@
-//! What the readers of all formats share: `label: value`, words in columns, figures with a unit, and documents of JSON.
+//! Common parts of the readers of all formats: `label: value`, words in columns, values with a unit, and documents of
+//! JSON.
 
 use record::{Label, Labels, Measurement, metrics};
 use serde_json::Value;
@@ -15,17 +16,17 @@ pub(crate) fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').map(|(label, value)| (label.trim(), value.trim()))
 }
 
-/// Whether a text begins with one of these, which bars part: `Threads started|Doing `.
+/// Whether a text begins with one of these, separated by bars: `Threads started|Doing `.
 pub(crate) fn begins(text: &str, starts: &str) -> bool {
     starts.split('|').any(|start| text.starts_with(start))
 }
 
-/// Whether a word is one of these, which bars part.
+/// Whether a word is one of these, separated by bars.
 pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
     words.split('|').any(|known| known == word)
 }
 
-/// Whether a line says that others were left out.
+/// Whether a line marks an omission.
 pub(crate) fn is_elision(text: &str) -> bool {
     let bare = text.trim().trim_matches(['[', ']', '<', '>', '(', ')', ' ', '-', '/', '*', '#', ':']);
     is_one_of(
@@ -34,17 +35,17 @@ pub(crate) fn is_elision(text: &str) -> bool {
     )
 }
 
-/// What one table says for a word.
+/// A table's entry for a word.
 pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
-/// What one table says for the beginning of a text, and what follows that.
+/// A table's entry for the beginning of a text, and the rest of the text.
 pub(crate) fn find_start<'t, T: Copy>(table: &[(&str, T)], text: &'t str) -> Option<(T, &'t str)> {
     table.iter().find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
 }
 
-/// The words of a text, each read the same way; none where one cannot be.
+/// The words of a text, each parsed in the same way; `None` if one cannot be.
 pub(crate) fn all<'a, T>(
     words: impl IntoIterator<Item = &'a str>,
     read: impl Fn(&'a str) -> Option<T>,
@@ -52,12 +53,12 @@ pub(crate) fn all<'a, T>(
     words.into_iter().map(read).collect()
 }
 
-/// The first words of a text, for patterns: no line that a tool prints in columns has more of them.
+/// The first words of a text, for patterns: no line that a tool prints in columns has more.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().take(4096).collect()
 }
 
-/// A figure and the unit behind it, of which the table says the power of ten: `101.3 ms`, `0.92 millis`.
+/// A value and the unit after it, with its power of ten from the table: `101.3 ms`, `0.92 millis`.
 pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
     let mut words = text.split_whitespace();
     let number = words.next()?;
@@ -65,14 +66,14 @@ pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
     numbers::parse_scaled(number, find(units, unit)?)
 }
 
-/// How long something ran: on the clock, or in a state on CPUs.
+/// How long something ran: wall time, or time in a state on CPUs.
 pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seconds: f64) -> Measurement {
     let place = Labels::new().with_known(Label::Workload, workload).with_known(Label::State, state);
     let metric = if state.is_some() { metrics::WORKLOAD_CPU_TIME } else { metrics::WORKLOAD_TIME };
     Measurement::exact(metric, place, vec![seconds])
 }
 
-/// A document of JSON as its lines come, up to where its brackets close.
+/// A document of JSON from successive lines, up to its closing bracket.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     text: String,
@@ -85,12 +86,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Takes a line; `key` is what begins each entry. What follows the end is somebody else's.
+    /// Takes a line; `key` begins each entry. The text after the end belongs to another output.
     pub(crate) fn take(&mut self, line: Line, text: &str, key: &str) -> Fit {
         if self.text.is_empty() {
             self.first = line.into();
         } else if self.depth <= 0 || self.text.len() + text.len() > LONGEST_JSON {
-            // What closes the object around a list.
+            // The end of the object around a list.
             return if self.depth <= 0 && text.trim() == "}" { Fit::Taken } else { Fit::Over };
         }
         if text.trim_start_matches([' ', '\t', '{', '[', ',']).starts_with(key) {
@@ -118,12 +119,12 @@ impl Document {
         !self.text.is_empty()
     }
 
-    /// What it says; `None` where it is cut off or damaged.
+    /// Its value; `None` if it is cut off or damaged.
     pub(crate) fn value(&self) -> Option<Value> {
         serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
     }
 
-    /// The line of each of `count` entries: its own, or where entries share lines the document's first.
+    /// The line of each of `count` entries: its own, or the document's first if entries share lines.
     pub(crate) fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
         let own = self.entries.len() == count;
         (0..count).map(move |at| if own { self.entries[at].line() } else { self.first.line() })

@@ -1,4 +1,4 @@
-//! Which machine a part of a text is of: by the host names of prompts, and by whatever the user says divides it.
+//! The machine of each part of a text: by the host names of prompts, and by the user's divisions.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,22 @@ use crate::line::{Line, quote};
 use crate::sink::Draft;
 use crate::split::Split;
 
-/// What is known of one machine so far.
+/// The data of one machine so far.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
-    /// What divides it from the others; `None` for what stands before the first division.
+    /// Its division; `None` before the first division.
     pub division: Option<String>,
-    /// The host that the prompts named.
+    /// The host in the prompts.
     pub host: Option<String>,
-    /// The first label of a table's row that was taken, and its line.
+    /// The first label of an accepted table row, and its line.
     pub label: Option<(String, u64)>,
-    /// What its outputs told.
+    /// The findings from its outputs.
     pub draft: Draft,
     /// Its outputs.
     pub outputs: Vec<Output>,
 }
 
-/// What a heading, a line, or a file says divides the text.
+/// A division of the text by a heading, a line, or a file.
 #[derive(Debug)]
 struct Division {
     name: String,
@@ -35,15 +35,15 @@ struct Division {
     level: u8,
 }
 
-/// The machines found so far, and which of them the text is at.
+/// The machines found so far, and the current one.
 #[derive(Debug, Default)]
 pub(crate) struct Sections {
     split: Split,
     divisions: Vec<Division>,
-    /// The headings above, outermost first: level, words, the division that they name.
+    /// The headings above, outermost first: level, words, their division.
     headings: Vec<(u8, String, Option<usize>)>,
     division: Option<usize>,
-    /// What a line of [`Split::Lines`] said last, until an output makes a division of it: a name, or a line that begins
+    /// The last line matched by [`Split::Lines`], until an output makes a division of it: a name, or a line that begins
     /// another machine each time.
     begun: Option<(String, bool)>,
     /// The last name of such a line, in lower case.
@@ -54,7 +54,7 @@ pub(crate) struct Sections {
     host: Option<String>,
     sections: Vec<Section>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
-    /// What [`Sections::find_division`] found of a name: a table has the same first cells again and again.
+    /// Cached results of [`Sections::find_division`] by name: a table has the same first cells repeatedly.
     found: HashMap<(String, Option<u8>), Option<usize>>,
 }
 
@@ -84,14 +84,14 @@ impl Sections {
         if !matches!(self.split, Split::Headings) {
             return;
         }
-        // Its machine is not the one that a prompt above it named.
+        // Its machine is not the one in a prompt above it.
         self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.find_division(text, Some(level));
         self.headings.push((level, text.to_owned(), known));
     }
 
-    /// A line, before anything else is made of it; whether it begins another machine.
+    /// A line, before any other processing; whether it begins another machine.
     pub(crate) fn divide_at(&mut self, text: &str) -> bool {
         let Split::Lines(expression) = &self.split else { return false };
         let Some(found) = expression.captures(text) else { return false };
@@ -106,7 +106,7 @@ impl Sections {
         true
     }
 
-    /// The section that an output beginning here belongs to. `label` is the first cell of the table's row that it stands in.
+    /// The section of an output that begins here. `label` is the first cell of its table row.
     pub(crate) fn enter_section(&mut self, label: Option<&str>) -> usize {
         if let Some((name, named)) = self.begun.take() {
             let known = self.by_name.get(&name.to_lowercase()).copied().filter(|_| named);
@@ -123,14 +123,14 @@ impl Sections {
         self.find_or_add((self.division, self.host.clone()))
     }
 
-    /// The section of the machine with this name; without one that of what stands here.
+    /// The section of the machine with this name; without a name that of the current place.
     pub(crate) fn enter_named(&mut self, name: Option<&str>) -> usize {
         let Some(name) = name else { return self.enter_section(None) };
         let division = self.find_division(name, None).unwrap_or_else(|| self.add_division(name, 0));
         self.find_or_add((Some(division), None))
     }
 
-    /// Whether `label` is of another section than this one.
+    /// Whether `label` belongs to another section than this one.
     pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
         matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section
     }
@@ -140,10 +140,10 @@ impl Sections {
         &mut self.sections[section]
     }
 
-    /// A text ended within its line `number`, with no line end: whether all of it is there nobody can tell.
+    /// A text ended within its line `number`, without a line end: it is unknown whether all of it is there.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
-            // A line that is cut before its figures is none of the output's.
+            // A line cut before its values does not belong to the output.
             let is_last =
                 |output: &&Output| output.text == text && (number - 1..=number).contains(&output.lines.1);
             let Some(first) = section.outputs.iter().find(is_last).map(|output| output.lines.0) else {
@@ -157,7 +157,7 @@ impl Sections {
             let note = format!("{text} ends in the middle of line {number}; its last value may be cut off");
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
-                // What is put together of several lines lacks the last one's part, too.
+                // A combination of several lines also lacks the last one's part.
                 let from = if is_summed(m) { first } else { number };
                 if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
                     let why = "may be cut off: the text ends in the middle of this line";
@@ -167,18 +167,18 @@ impl Sections {
         }
     }
 
-    /// Whether there are more machines than any import is of.
+    /// Whether there are more machines than the limit.
     pub(crate) fn are_too_many(&self) -> bool {
         self.sections.len() > MOST_MACHINES || self.divisions.len() > MOST_MACHINES * 10
     }
 
-    /// Whether labels of rows tell machines apart.
+    /// Whether labels of rows distinguish machines.
     pub(crate) fn split_by_labels(&self) -> bool {
         !matches!(self.split, Split::Hosts | Split::Files)
     }
 
-    /// All sections in the order in which their first output stands. What no prompt named is the same machine as what one
-    /// host's prompts named, in the same division.
+    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as those with
+    /// one host's prompts in the same division.
     pub(crate) fn finish(self) -> Vec<Section> {
         let mut counts: HashMap<Option<String>, (usize, usize)> = HashMap::new();
         for section in &self.sections {
@@ -214,7 +214,7 @@ impl Sections {
         let name = if *given == 1 { name } else { format!("{name} {given}") };
         self.by_name.entry(name.to_lowercase()).or_insert(self.divisions.len());
         self.divisions.push(Division { words: split_words(&name), name, level });
-        // It may be what names meant nothing before, or make them mean two.
+        // It may be the division of names that had none before, or make them ambiguous.
         self.found.clear();
         self.divisions.len() - 1
     }
@@ -233,8 +233,8 @@ impl Sections {
         Some(division)
     }
 
-    /// The division that `text` names: its words begin with the division's, or the division's with them. In a heading of
-    /// another level and in a table the first word is enough, where it can mean one division only.
+    /// The division that `text` names: its words begin with the division's, or the reverse. In a heading of another
+    /// level and in a table the first word is enough if it is unambiguous.
     fn find_division(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
         let key = (text.to_owned(), level);
         if let Some(known) = self.found.get(&key) {
@@ -271,13 +271,13 @@ impl Section {
         self.outputs.extend(other.outputs);
     }
 
-    /// How people would call it.
+    /// Its display name.
     pub(crate) fn name(&self) -> Option<String> {
         self.division.clone().or_else(|| self.host.clone())
     }
 }
 
-/// What is kept of a name.
+/// The saved part of a name.
 fn shorten(name: &str) -> String {
     name.chars().take(100).collect()
 }
@@ -293,7 +293,7 @@ fn split_words(name: &str) -> Vec<String> {
     words.filter(|word| word[0].is_alphanumeric()).map(|word| word.iter().collect()).collect()
 }
 
-/// Counts a line that nobody understands, and keeps the first of them.
+/// Counts a line that is not understood, and saves the first of them.
 pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
@@ -305,10 +305,10 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
         });
     }
 }
-/// Where a figure is from that is put together of two lines.
+/// The source of a result combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
-/// Whether a figure is put together of many lines, the last of which may be missing.
+/// Whether a result is combined from many lines, the last of which may be missing.
 fn is_summed(m: &Measurement) -> bool {
     m.metric.family() == "wakeup"
         || matches!(m.metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)

@@ -1,4 +1,4 @@
-//! Where readers put what they learn about one machine.
+//! The readers' output for one machine.
 
 use std::collections::BTreeSet;
 
@@ -10,32 +10,32 @@ use serde_json::Value;
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
 
-/// What the outputs of one machine have told so far, before it becomes a record.
+/// The findings from one machine's outputs so far, before they become a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
-    /// The inventory as far as it is plain fields. Lists that need more than one output (CPUs, nodes, caches) are put
-    /// together at the end.
+    /// The inventory's plain fields. Lists that need more than one output (CPUs, nodes, caches) are combined at the
+    /// end.
     pub machine: Machine,
-    /// Inventory paths and where they came from, in the order in which they were told.
+    /// Inventory paths and their sources, in reading order.
     pub inventory: Vec<(String, Origin)>,
-    /// Figures, each with its origin.
+    /// Results, each with its origin.
     pub measurements: Vec<Measurement>,
-    /// Figures that cannot be true.
+    /// Impossible results.
     pub withheld: Vec<Withheld>,
     /// Statements that contradict each other.
     pub contradictions: Vec<Contradiction>,
-    /// What inventory tools told, before it is put together.
+    /// The findings of inventory tools, before they are combined.
     pub facts: Facts,
-    /// The machine's state, as far as a tool tells it beside the inventory.
+    /// The machine's state, as far as a tool reports it beside the inventory.
     pub state: Snapshot,
-    /// The version of the tool whose output is being read, where it tells.
+    /// The version of the current output's tool, if it contains one.
     pub version: Option<String>,
-    /// How many memory devices there were before it, and which of them it has told of.
+    /// The number of memory devices before it, and those that it has listed.
     pub devices: (usize, BTreeSet<usize>),
 }
 
 impl Draft {
-    /// Adds what another text, or another part of this one, told of the same machine.
+    /// Adds the findings from another text, or another part of this one, on the same machine.
     pub(crate) fn absorb(&mut self, mut other: Draft) {
         self.inventory.append(&mut other.inventory);
         self.measurements.append(&mut other.measurements);
@@ -88,7 +88,7 @@ impl Draft {
     }
 }
 
-/// Of two parts of one document the first, with what only the second tells; lists one after the other.
+/// Of two parts of one document the first, with what only the second contains; lists one after the other.
 pub(crate) fn fill(mine: Value, others: Value) -> Value {
     match (mine, others) {
         (Value::Object(mut mine), Value::Object(others)) => {
@@ -98,7 +98,7 @@ pub(crate) fn fill(mine: Value, others: Value) -> Value {
             }
             Value::Object(mine)
         }
-        // What has a number is one thing, whoever tells of it.
+        // An entry with a number is one thing, whoever lists it.
         (Value::Array(mine), Value::Array(mut others))
             if mine.iter().chain(&others).all(|one| !one["id"].is_null()) =>
         {
@@ -116,7 +116,7 @@ pub(crate) fn fill(mine: Value, others: Value) -> Value {
     }
 }
 
-/// The draft that is being filled, and the output that is being read.
+/// The current draft and the current output.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
     /// The machine that the output is of.
@@ -125,28 +125,28 @@ pub(crate) struct Sink<'a> {
     pub tool: &'static str,
     /// The text's name.
     pub text: &'a str,
-    /// Figures and facts taken from this output so far.
+    /// Number of results and facts taken from this output so far.
     pub taken: u32,
-    /// What the command was run under, where that is told.
+    /// The wrapper of the command, if known.
     pub under: Option<String>,
-    /// What the comment above the command says.
+    /// The comment above the command.
     pub note: Option<String>,
-    /// How many threads ran by the words above, where the output does not tell it; 0 for one on each CPU.
+    /// The number of threads by the words above, if the output does not contain it; 0 for one on each CPU.
     pub threads: Option<u64>,
 }
 
 impl<'a> Sink<'a> {
-    /// A sink for an output of `tool` in the text called `text`.
+    /// A sink for an output of `tool` in the text named `text`.
     pub(crate) fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
         Self { draft, tool, text, taken: 0, under: None, note: None, threads: None }
     }
 
-    /// The tool's version, as its output tells.
+    /// The tool's version from its output.
     pub(crate) fn version(&mut self, version: &str) {
         self.draft.version = Some(quote(version).to_owned());
     }
 
-    /// The origin of what `line` says.
+    /// The origin of the content of `line`.
     pub(crate) fn origin(&self, line: Line) -> Origin {
         Origin {
             tool: self.tool.to_owned(),
@@ -156,7 +156,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
+    /// A result on `line`. One outside its metric's physical bounds, or not finite, is withheld.
     pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
         let bounds = measurement.metric.definition().map(|metric| metric.plausible);
@@ -184,37 +184,37 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Something that cannot be true: kept as text, withheld as a value.
+    /// An impossible value: saved as text, withheld as a value.
     pub(crate) fn withhold(&mut self, what: impl Into<String>, why: String, line: Line) {
         let origin = self.origin(line);
         self.withhold_at(what, why, origin);
     }
 
-    /// As [`Sink::withhold`], of a line that was read before.
+    /// Like [`Sink::withhold`], for an earlier line.
     pub(crate) fn withhold_at(&mut self, what: impl Into<String>, why: String, origin: Origin) {
         self.draft.withheld.push(Withheld { what: what.into(), why, origin });
     }
 
-    /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes
-    /// into `draft.machine`.
+    /// Notes `line` as the source of the part of the inventory at `path` (`machine.processor.model_name`); the value
+    /// itself goes into `draft.machine`.
     pub(crate) fn note(&mut self, path: impl Into<String>, line: Line) {
         let origin = self.origin(line);
         self.note_at(path, origin);
     }
 
-    /// As [`Sink::note`], of a line that was read before.
+    /// Like [`Sink::note`], for an earlier line.
     pub(crate) fn note_at(&mut self, path: impl Into<String>, origin: Origin) {
         self.draft.inventory.push((path.into(), origin));
         self.taken += 1;
     }
 
-    /// As [`Sink::note`], with the value as a fact that is put together with others later.
+    /// Like [`Sink::note`], with the value as a fact to combine with others later.
     pub(crate) fn fact<T>(&mut self, path: impl Into<String>, value: T, line: Line) -> Fact<T> {
         self.note(path, line);
         Fact { value, origin: self.origin(line) }
     }
 
-    /// What a file of the machine holds, as `line` begins to tell; under `log:KIND` a line of the kernel's log, and its reason.
+    /// The content of a machine's file, beginning at `line`; under `log:KIND` a line of the kernel's log, and its reason.
     pub(crate) fn add_file(&mut self, path: String, text: String, line: Line) {
         let fact = Fact { value: text, origin: self.origin(line) };
         self.taken += 1;
@@ -242,7 +242,7 @@ impl<'a> Sink<'a> {
                 facts.files.insert(path, Fact { value, origin });
                 return;
             }
-            // Of one file that is quoted in part and whole, the whole; of a list of siblings the one before some went offline.
+            // Of a file quoted both in part and whole, the whole; of a list of siblings the one before some went offline.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
             let siblings = path.contains("/topology/") && parts(known).1 >= parts(&fact).1;
@@ -267,11 +267,11 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Adds a key to a figure of this tool that has none.
+/// Adds a key to a result of this tool that has none.
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);
-        // Of this tool it was how many ran.
+        // For this tool it was the number of threads.
         m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

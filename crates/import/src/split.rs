@@ -1,11 +1,11 @@
-//! What divides a text into machines, beside the host names of its prompts.
+//! The division of a text into machines, beside the host names of its prompts.
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// The largest program that a regular expression may become, in bytes.
+/// The largest program compiled from a regular expression, in bytes.
 const MOST_REGEX: usize = 1 << 20;
 
-/// What divides a text into machines, beside the host names of its prompts.
+/// The division of a text into machines, beside the host names of its prompts.
 #[derive(Clone, Debug, Default)]
 pub enum Split {
     /// Nothing else.
@@ -13,18 +13,18 @@ pub enum Split {
     Hosts,
     /// Each file is a machine.
     Files,
-    /// A heading names the machine that the outputs below it are of, as does the first cell of a table's row. Headings
-    /// of one level that begin with the same words are one machine.
+    /// A heading names the machine of the outputs below it, as does the first cell of a table's row. Headings of one
+    /// level that begin with the same words are one machine.
     Headings,
-    /// A line that this expression matches begins a machine; its first group is the machine's name, and without a group
+    /// A line that matches this expression begins a machine; its first group is the machine's name, and without a group
     /// every such line begins another machine.
     Lines(Regex),
 }
 
-/// What divides a text was not understood.
+/// The division was not understood.
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
-    /// Nothing was said.
+    /// It is empty.
     #[error("--split is empty; use files, headings or a regular expression")]
     Empty,
     /// It is no regular expression.

@@ -1,27 +1,27 @@
-//! Tables of figures that a user says how to read: `layer.time: heading=layer, cols=bound, unit=ticks`.
+//! Tables of results that a user describes: `layer.time: heading=layer, cols=bound, unit=ticks`.
 
 use record::metrics;
 
 use crate::numbers::parse_decimal;
 
-/// How the cells of Markdown tables become figures.
+/// How the cells of Markdown tables become results.
 #[derive(Clone, Debug)]
 pub struct Table {
     metric: &'static metrics::Definition,
-    /// What the first cell of a row is, what the head of a column, what the heading above the table.
+    /// The keys of a row's first cell, of a column's head, of the heading above the table.
     rows: Option<String>,
     cols: Option<String>,
     heading: Option<String>,
-    /// The one column that is read.
+    /// The only column to read.
     col: Option<String>,
-    /// A part of the heading of the tables that are read.
+    /// A part of the heading above the tables to read.
     below: Option<String>,
     unit: String,
     /// Keys that are the same for all cells.
     fixed: Vec<(String, String)>,
 }
 
-/// Why it cannot be read so.
+/// Why a table description is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// It does not begin with a metric.
@@ -37,7 +37,7 @@ pub enum TableError {
     Part(&'static str, String, String),
 }
 
-/// The word for the machine that a figure is of, in place of a key.
+/// The word for a result's machine, in place of a key.
 const MACHINE: &str = "machine";
 
 impl Table {
@@ -82,7 +82,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The figures of a row: the machine where a part names it, the metric, and each as a published figure has it.
+    /// The results of a row: the machine if a part names it, the metric, and each in the form of a published result.
     pub(crate) fn figures(
         &self,
         head: &[String],
@@ -95,7 +95,7 @@ impl Table {
         {
             return figures;
         }
-        // Ticks are what layers are told in, and their metric calls them cycles.
+        // Layers are published in ticks, and their metric calls them cycles.
         let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         for (column, cell) in head.iter().zip(cells).skip(usize::from(self.rows.is_some())) {

@@ -1,7 +1,7 @@
-//! Making the arrays that bandwidth kernels work on.
+//! Creates the arrays for bandwidth kernels.
 //!
-//! Memory is made once in a run and handed on. Some machines hand it out slowly: a virtual machine whose host backs
-//! memory only when it is touched was seen to take 3 s a GiB, a hundred times as long as measuring bandwidth.
+//! Memory is allocated once in a run and passed on. Some machines provide it slowly: a virtual machine whose host backs
+//! memory only at the first touch took 3 s per GiB, a hundred times as long as measuring bandwidth.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +24,8 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let cpus: Vec<u32> = context.cpus.iter().collect();
     context.lead()?;
     let wanted = beyond_caches(context.machine);
-    // The third array comes from the latency measurement's memory where that is large enough; else that is in the way.
+    // The third array comes from the latency measurement's memory if that is large enough; otherwise that is in the
+    // way.
     let two = wanted.min(context.memory_allowance() / (ARRAYS - 1) as u64);
     let new_arrays = if hands_on(context, two) { ARRAYS - 1 } else { ARRAYS } as u64;
     if new_arrays == ARRAYS as u64 {
@@ -59,7 +60,8 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     Ok(arrays)
 }
 
-/// Adds the third array: from the memory of the kept cycle on a machine of one node, else touched afresh by its CPU.
+/// Adds the third array: from the memory of the kept cycle on a machine with one node, otherwise newly touched by its
+/// CPU.
 pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, Halt> {
     if arrays.parts.first().is_some_and(|part| part.slots.len() == ARRAYS) {
         return Ok(arrays);
@@ -95,7 +97,7 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     Ok(arrays)
 }
 
-/// Whether the latency measurement's memory can serve as an array of so many bytes: with more nodes, each CPU needs its own node's.
+/// Whether the latency measurement's memory can serve as an array of this size: with more nodes, each CPU needs its own node's.
 fn hands_on(context: &Context, bytes: u64) -> bool {
     let least = bytes.max(4 * CHUNK as u64);
     context.machine.nodes.len() <= 1
@@ -110,7 +112,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let (mut on_node, mut asked) = (0.0, 0usize);
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
-    // Each asked about by its own CPU: what asks may have to read it, and must not draw it to another node.
+    // Each CPU asks about its own part: the query may read it, and must not move it to another node.
     let reported =
         thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
     for placement in reported {

@@ -1,4 +1,4 @@
-//! The arrays that bandwidth kernels work on: each CPU's part of three arrays, first touched by its own thread.
+//! The arrays for bandwidth kernels: each CPU's part of three arrays, first touched by its own thread.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,8 +9,8 @@ use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::Placement;
 
-/// Bytes of each array that a kernel is given at once: some 100 µs of work, so that slices of milliseconds are made
-/// of many, and the cost of a call is nothing beside it.
+/// Bytes of each array per call of a kernel: some 100 µs of work, so that slices of milliseconds consist of many calls,
+/// and the cost of a call is negligible.
 pub(crate) const CHUNK: usize = 512 << 10;
 
 /// Arrays that a part has: triad and add read two and write one.
@@ -26,8 +26,8 @@ pub(crate) fn widest_stream_with(op: Op, stores: Stores) -> Option<&'static Stre
     Variant::usable_vectors().filter_map(|variant| stream::find(op, stores, variant)).last()
 }
 
-/// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel do not fall into the same
-/// cache sets and no load looks like an earlier store's.
+/// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel use different cache sets and no
+/// load aliases an earlier store.
 pub(crate) const SKEW: usize = 2048 - 64;
 
 /// Room for the skews behind the arrays of a mapping.
@@ -56,8 +56,8 @@ impl Part {
         unsafe { slot.mapping.start().add(slot.offset + offset).cast() }
     }
 
-    /// Maps two arrays and touches them chunk by chunk in turn until `deadline` or a signal; what was touched by then is
-    /// the part's size, a chunk at least.
+    /// Maps two arrays and touches them chunk by chunk alternately until `deadline` or a signal; the touched size
+    /// becomes the part's size, at least a chunk.
     pub(crate) fn two_arrays(bytes: usize, deadline: Instant, stop: &Stop) -> std::io::Result<Self> {
         let bytes = (bytes / CHUNK).max(1) * CHUNK;
         let mapping = Arc::new(Mapping::new(2 * bytes + ROOM, Page::Any)?);
@@ -74,7 +74,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Maps one array and touches it; after a signal only what is mapped is there, which nobody may use.
+    /// Maps one array and touches it; after a signal only the mapping exists, which nobody may use.
     pub(crate) fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
         let mapping = Arc::new(Mapping::new(bytes + ROOM, Page::Any)?);
         let part = Self { slots: vec![Slot { mapping: mapping.clone(), offset: 0 }], bytes };
@@ -82,7 +82,7 @@ impl Part {
         Ok(Slot { mapping, offset: 0 })
     }
 
-    /// Writes a chunk, so that its pages exist, are this thread's node's, and are no zero page.
+    /// Writes a chunk, so that its pages exist, are on this thread's node, and are not the zero page.
     fn fill(&self, index: usize, offset: usize) {
         let start = self.array(index, offset);
         for at in 0..CHUNK / 8 {
@@ -91,14 +91,14 @@ impl Part {
         }
     }
 
-    /// Writes the first array, or as much of it as there is time for before a signal: making memory takes seconds where a
-    /// hypervisor hands it out slowly.
+    /// Writes the first array, or as much of it as possible before a signal: this takes seconds if a hypervisor provides
+    /// memory slowly.
     pub(crate) fn fill_all(&self, stop: &Stop) {
         let chunks = (0..self.bytes).step_by(CHUNK);
         chunks.take_while(|_| stop.signal().is_none()).for_each(|offset| self.fill(0, offset));
     }
 
-    /// Where the part's pages lie.
+    /// The placement of the part's pages.
     pub(crate) fn placement(&self, node: u32) -> Placement {
         // The two arrays of a part's own mapping; a third one carved from the cycle's was proven there.
         let own = &self.slots[self.slots.len() - 1];

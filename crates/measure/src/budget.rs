@@ -1,4 +1,4 @@
-//! What a measurement may spend: seconds and bytes, known before it starts.
+//! The budget of a measurement: seconds and bytes, known before it starts.
 
 use record::{Machine, Snapshot};
 
@@ -9,8 +9,8 @@ pub enum Depth {
     Quick,
     /// About a minute in all.
     Normal,
-    /// Measured because the user named it: what grows with the machine (matrices, scaling) takes the time that it
-    /// needs, the rest is as in a normal run.
+    /// The user named the measurement: parts that grow with the machine (matrices, scaling) get the time that they
+    /// need, the rest is as in a normal run.
     Named,
     /// Minutes.
     Full,
@@ -45,19 +45,19 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Of what is not measured.
+    /// The budget of an omitted measurement.
     pub(crate) const NONE: Self = Self { seconds: 0.0, bytes: 0 };
 }
 
-/// Arrays may take this share of the memory that is available, so that neither the kernel's out-of-memory killer
-/// nor the machine's other programs notice.
+/// Arrays may use this share of the available memory, so that neither the kernel's out-of-memory killer nor other
+/// processes notice.
 const SHARE_OF_AVAILABLE: f64 = 0.5;
 
-/// Left aside before the share is taken: the tool itself, its threads' stacks and page tables.
+/// Subtracted before the share: the tool itself, its threads' stacks and page tables.
 const SET_ASIDE: u64 = 48 << 20;
 
-/// Total bytes for arrays, given what the kernel reports as available and what the cgroup leaves.
-/// The lesser of the two counts; neither known, a cautious 64 MiB.
+/// Total bytes for arrays, from the kernel's available memory and the cgroup's remaining memory. The lesser of the two
+/// counts; if neither is known, a cautious 64 MiB.
 pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
     let Some(least) = available.into_iter().chain(cgroup_available).min() else { return 64 << 20 };
     (least.saturating_sub(SET_ASIDE) as f64 * SHARE_OF_AVAILABLE) as u64
@@ -68,20 +68,20 @@ pub(crate) fn memory_allowance_at_start(machine: &Machine, snapshot: &Snapshot) 
     memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes)
 }
 
-/// Whether an emulator runs this machine's instructions: its figures are no speeds, and its CPUs may be few threads.
+/// Whether an emulator runs this machine's instructions: its results are not speeds, and its CPUs may be few threads.
 pub(crate) fn is_emulated(machine: &Machine) -> bool {
     machine.virtualization.emulated == Some(true)
 }
 
-/// Bytes of the last-level caches that some of `cpus` use.
+/// Bytes of the last-level caches used by some of `cpus`.
 pub(crate) fn last_level_of(machine: &Machine, cpus: &[u32]) -> u64 {
     let caches = machine.data_caches(machine.last_level());
     let near = caches.filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)));
     near.filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
 }
 
-/// The working set that is beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least
-/// 64 MiB where caches are small or unknown.
+/// A working set beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least 64 MiB if
+/// caches are small or unknown.
 pub fn beyond_caches(machine: &Machine) -> u64 {
     machine.last_level_bytes().saturating_mul(4).max(64 << 20)
 }

@@ -1,4 +1,4 @@
-//! Who is busy on this machine: processes by the CPU time that they take while one waits.
+//! Busy processes on this machine, by their CPU time during a wait.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -8,27 +8,27 @@ use os::child::processes;
 use os::procfs::{USER_HZ, find_ticks};
 use serde::Serialize;
 
-/// A process that takes CPU time.
+/// A process that used CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
     /// Its number.
     pub pid: i32,
-    /// Its name, as the kernel has it: at most 15 bytes.
+    /// Its name in the kernel: at most 15 bytes.
     pub name: String,
-    /// Whose it is.
+    /// Its user.
     pub user: String,
-    /// CPUs that it took: 0.5 is half of one.
+    /// CPUs that it used: 0.5 is half of one.
     pub cpus: f64,
 }
 
-/// What ran while one waited.
+/// The load during a wait.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
     /// How long that was, seconds.
     pub seconds: f64,
-    /// CPUs that were busy; absent where the kernel does not tell.
+    /// Busy CPUs; absent if the kernel does not report them.
     pub cpus: Option<f64>,
-    /// Processes that took CPU time, the busiest first.
+    /// Processes that used CPU time, the busiest first.
     pub tasks: Vec<Task>,
 }
 
@@ -44,15 +44,14 @@ impl Load {
         all
     }
 
-    /// CPUs that were busy beyond those of the processes named: with processes that were too short to be seen, or that cannot be
-    /// seen from here.
+    /// Busy CPUs beyond the listed processes': those of short-lived processes, or of processes not visible from here.
     pub fn unseen(&self) -> f64 {
         let seen: f64 = self.tasks.iter().map(|task| task.cpus).sum();
         self.cpus.map_or(0.0, |cpus| (cpus - seen).max(0.0))
     }
 }
 
-/// Looks at all processes twice, with a sleep of this length in between.
+/// Reads all processes twice, with a sleep of this length in between.
 pub fn sample_load(time: Duration) -> Load {
     let from = Instant::now();
     let (before, busy_before) = (processes(), busy_ticks());
@@ -63,7 +62,7 @@ pub fn sample_load(time: Duration) -> Load {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut tasks = Vec::new();
     for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
-        // One that is new has had all of its time meanwhile; one with a dead one's number is new.
+        // A new process used all of its time meanwhile; one with a reused number is new.
         let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
         if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();
@@ -78,7 +77,7 @@ pub fn sample_load(time: Duration) -> Load {
     Load { seconds, cpus: busy, tasks }
 }
 
-/// Ticks of all CPUs that somebody on this machine had: all but idle, waiting for a disk, and stolen.
+/// Ticks of all CPUs used on this machine: all except idle, waiting for a disk, and stolen.
 fn busy_ticks() -> Option<u64> {
     Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy())
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::thread_group::{self, Member};
 
-/// What one thread had done at a series of times: ns since a common zero, and its work so far (bytes, loads).
+/// One thread's progress at a series of times: ns since a common zero, and its work so far (bytes, loads).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkLog {
     points: Vec<(f64, f64)>,
@@ -39,7 +39,7 @@ impl WorkLog {
     }
 }
 
-/// The interval in which all logs have points, in ns; `None` when there is none.
+/// The interval in which all logs have points, in ns; `None` if there is none.
 pub(crate) fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     let from = logs.iter().map(|log| log.points.first().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
@@ -49,7 +49,7 @@ pub(crate) fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     (to > from && from.is_finite() && to.is_finite()).then_some((from, to))
 }
 
-/// Work a second of all logs together, in each of `slices` equal parts of their common interval.
+/// Work per second of all logs together, in each of `slices` equal parts of their common interval.
 pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
     let Some((from, to)) = find_common(logs) else { return Vec::new() };
     let width = (to - from) / slices as f64;
@@ -64,8 +64,8 @@ pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Runs `work`, which logs what it does and whether it was found on another CPU, on each of these CPUs at once: work a second of all
-/// together in each slice, and whether any was elsewhere. No rates where a thread is missing.
+/// Runs `work`, which logs its progress and whether it was found on another CPU, on each of these CPUs at once: work per second of
+/// all together in each slice, and whether any was elsewhere. No rates if a thread is missing.
 pub(crate) fn run(
     cpus: &[u32],
     slices: usize,
@@ -77,7 +77,7 @@ pub(crate) fn run(
     (logs.map_or_else(Vec::new, |logs| rates(&logs, slices)), moved)
 }
 
-/// Work a second of each log in the common interval of all; `None` when there is none.
+/// Work per second of each log in the common interval of all; `None` if there is none.
 pub(crate) fn rate_each(logs: &[WorkLog]) -> Option<Vec<f64>> {
     let (from, to) = find_common(logs)?;
     logs.iter().map(|log| Some((log.done_by(to)? - log.done_by(from)?) / (to - from) * 1e9)).collect()
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn only_the_time_in_which_all_worked_counts() {
-        // The first works from 0 to 100 at 2 a ns, the second from 50 to 150 at 1 a ns: together 3 a ns.
+        // The first works from 0 to 100 at 2 per ns, the second from 50 to 150 at 1 per ns: together 3 per ns.
         let logs = [log(&[(0.0, 0.0), (100.0, 200.0)]), log(&[(50.0, 0.0), (150.0, 100.0)])];
         assert_eq!(find_common(&logs), Some((50.0, 100.0)));
         for rate in rates(&logs, 5) {

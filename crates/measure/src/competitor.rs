@@ -1,5 +1,5 @@
-//! Programs that take one thing from others on purpose: memory bandwidth, or a shared cache. They are threads of this process, so
-//! that none outlives it.
+//! Programs that deliberately use one resource: memory bandwidth, or a shared cache. They are threads of this process, so that
+//! none outlives it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,23 +12,23 @@ use os::pin::Pinned;
 use record::machine::CacheKind;
 use record::{CpuList, Machine};
 
-/// What is taken.
+/// The used resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// Memory bandwidth, past the caches.
+    /// Memory bandwidth, bypassing the caches.
     Bandwidth,
-    /// The last cache, by reading as much as it holds again and again.
+    /// The last-level cache, by repeatedly reading as much as it holds.
     Cache,
 }
 
-/// Bytes that each thread writes in turn to take bandwidth: more than caches hold.
+/// Bytes that each thread writes cyclically to use bandwidth: more than caches hold.
 const BEYOND_CACHES: usize = 256 << 20;
-/// Where the last cache is not known, and at most.
+/// If the size of the last-level cache is unknown, and at most.
 const CACHE: (usize, usize) = (8 << 20, 64 << 20);
 /// Bytes between two looks at whether it is over.
 const CHUNK: usize = 1 << 20;
 
-/// Threads that take it until they are dropped.
+/// Threads that use it until they are dropped.
 #[derive(Debug)]
 pub struct Competitor {
     over: Arc<AtomicBool>,
@@ -36,7 +36,7 @@ pub struct Competitor {
 }
 
 impl Competitor {
-    /// One thread on each of the CPUs; an error where memory for it cannot be had.
+    /// One thread on each of the CPUs; an error if there is no memory for it.
     pub fn start(resource: Resource, machine: &Machine, cpus: &CpuList) -> std::io::Result<Self> {
         let bytes = match resource {
             Resource::Bandwidth => BEYOND_CACHES / cpus.len().clamp(1, 4),
@@ -47,11 +47,11 @@ impl Competitor {
         for cpu in cpus.iter() {
             let memory = Mapping::new(bytes, Page::Base)?;
             memory.touch(bytes);
-            // What is started beside it is measured.
+            // The command started beside it is measured.
             memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
-                // Where it may not be bound, it still competes.
+                // It also competes if it may not be bound.
                 let _pinned = Pinned::to(cpu);
                 while !over.load(Ordering::Relaxed) {
                     pass(resource, &memory, &over);
@@ -67,7 +67,7 @@ impl Drop for Competitor {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that panicked took nothing.
+            // A panicked thread used nothing.
             let _ = thread.join();
         }
     }
@@ -94,7 +94,7 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
     }
 }
 
-/// What the largest cache holds that one of these CPUs has.
+/// The largest cache size of these CPUs.
 fn last_cache(machine: &Machine, cpus: &CpuList) -> usize {
     let of_cpus = |cpu: u32| machine.caches.iter().filter(move |cache| cache.cpus.contains(cpu));
     let data = cpus.iter().flat_map(of_cpus).filter(|cache| cache.kind != CacheKind::Instruction);

@@ -1,4 +1,4 @@
-//! What a measurement is given, and where it leaves its results.
+//! The input of a measurement, and the place of its results.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::shape::Looker;
 use crate::wakeups::Wakeups;
 use os::Stop;
 
-/// A figure outside its metric's physical bounds.
+/// A result outside its metric's physical bounds.
 pub(crate) const IMPLAUSIBLE: Template = Template::new(
     "figure-implausible",
     "discarded: {value} at {place} is outside {low} to {high}, the range of real hardware",
@@ -22,9 +22,9 @@ pub(crate) const IMPLAUSIBLE: Template = Template::new(
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// A signal came.
+    /// By a signal.
     Interrupted,
-    /// It cannot be done here, with why.
+    /// It is impossible here, with the reason.
     Impossible(Text),
 }
 
@@ -44,7 +44,7 @@ pub trait Progress {
     fn end(&mut self);
 }
 
-/// What a measurement is given, and where it leaves its results.
+/// The input of a measurement, and the place of its results.
 pub struct Context<'a> {
     /// The machine.
     pub machine: &'a Machine,
@@ -52,7 +52,7 @@ pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     /// How thorough to be.
     pub depth: Depth,
-    /// Who asked to stop.
+    /// The stop request.
     pub stop: &'a Stop,
     /// The CPUs to use: online, allowed, and chosen by the user.
     pub cpus: CpuList,
@@ -66,16 +66,16 @@ pub struct Context<'a> {
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next that needs some.
     pub(crate) kept_arrays: Option<Arrays>,
-    /// Who looks where the CPUs are; `None` where nobody does.
+    /// Looks at the CPUs' places; `None` if not wanted.
     pub(crate) looker: Option<Looker>,
     /// The longest gaps and latest wake-ups.
     pub(crate) long_gaps: Vec<LongGap>,
-    /// How many looks there were before all that was measured since and is not left yet.
+    /// The number of looks before all results that were not yet pushed.
     looked: u32,
     /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
-    /// Whether the whole run is a quick one, whatever depth this measurement has in it.
+    /// Whether the whole run is a quick one, whatever the depth of this measurement.
     hurried: bool,
     progress: &'a mut (dyn Progress + Send + Sync),
     deadline: Instant,
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why));
     }
 
-    /// As [`Context::degrade`], with what would help.
+    /// Like [`Context::degrade`], with a remedy.
     pub(crate) fn degrade_with_remedy(
         &mut self,
         what: impl Into<String>,
@@ -140,10 +140,10 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
     }
 
-    /// How to have more of a measurement than this run has time for.
+    /// How to get more of a measurement than this run has time for.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
-            // In a quick run the same command may be what was typed.
+            // In a quick run the same command may be the current one.
             (true, _) => format!("without --quick: linespeed run {measurement}"),
             (false, true) => format!("linespeed run {measurement}"),
             (false, false) => format!("linespeed run {measurement} --full"),
@@ -155,20 +155,20 @@ impl<'a> Context<'a> {
         self.progress.advance(share);
     }
 
-    /// Looks where the CPUs are, if that is due. Nothing may run on them meanwhile; `busy` says that all had worked until now.
+    /// Looks at the CPUs' places, if due. Nothing may run on them meanwhile; `busy`: all were busy until now.
     pub(crate) fn look(&mut self, busy: bool) {
         if let Some(looker) = &mut self.looker {
             looker.look_when_due(busy);
         }
     }
 
-    /// The same where everything measured so far is left: what follows is of after this look.
+    /// The same when all results so far are pushed: what follows is after this look.
     pub(crate) fn look_between(&mut self, busy: bool) {
         self.look(busy);
         self.looked = self.next_look();
     }
 
-    /// The number of the look that comes next, for samples that know between which looks they were taken.
+    /// The number of the next look, for samples that know between which looks they were taken.
     pub(crate) fn next_look(&self) -> u32 {
         self.looker.as_ref().map_or(0, |looker| looker.len() as u32)
     }
@@ -204,8 +204,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Bytes that new arrays may take now, beside those that are kept. The kernel's estimate is read afresh, since
-    /// others allocate too; of the cgroup's rest what this process has taken since is subtracted.
+    /// Bytes that new arrays may use now, beside the saved ones. The kernel's estimate is read again, since others also
+    /// allocate; this process's use since then is subtracted from the cgroup's rest.
     pub fn memory_allowance(&self) -> u64 {
         let available = os::memory_available().or(self.snapshot.memory_available_bytes);
         let taken = os::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
@@ -255,7 +255,7 @@ pub(crate) mod tests {
     use record::Label;
     use record::Labels;
 
-    /// A progress that nobody looks at.
+    /// A progress that nobody watches.
     pub(crate) struct Silent;
 
     impl Progress for Silent {

@@ -1,4 +1,5 @@
-//! What machines of a kind do, as one file: `linespeed fleet --baseline` writes it, `linespeed check --baseline` reads it.
+//! The expected results of a class of machines, as one file. `linespeed fleet --baseline` writes it and `linespeed check
+//! --baseline` reads it.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::{Better, Labels, Metric, Record, Text, json, regular_file};
 /// The version of a baseline's form.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// What machines of one or several kinds do.
+/// The expected results of one or several classes of machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     /// [`BASELINE_VERSION`] of the program that made it.
@@ -21,28 +22,28 @@ pub struct Baseline {
     pub tool: Tool,
     /// When it was made, RFC 3339 in UTC.
     pub made: String,
-    /// One entry a class of like machines, the largest first.
+    /// One entry per class of similar machines, the largest first.
     pub classes: Vec<ClassBaseline>,
 }
 
-/// What the machines of a class do.
+/// The expected results of the machines of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassBaseline {
     /// What they are, in a few words.
     pub name: String,
-    /// How many of them the medians are of.
+    /// The number of machines behind the medians.
     pub machines: u32,
     /// The record of the machine that is nearest to the medians of all: its inventory and settings stand for the class.
     pub record: Record,
-    /// Each figure that most of them have.
+    /// Each result that most of them have.
     pub figures: Vec<ClassFigure>,
 }
 
-/// A figure over the machines of a class.
+/// A result over the machines of a class.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassFigure {
-    /// The figure in words, as `linespeed compare` calls it: `triad, all CPUs`.
+    /// The result in words, as `linespeed compare` names it: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
     pub metric: Metric,
@@ -50,14 +51,14 @@ pub struct ClassFigure {
     pub unit: String,
     /// Which direction is better; absent where neither is.
     pub better: Option<Better>,
-    /// Its place, without what names a place on one machine.
+    /// Its labels, without those that name a place on one machine.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// Machines that have it.
     pub machines: u32,
     /// Their median.
     pub median: f64,
-    /// The robust standard deviation between machines, of logarithms (0.01 is 1 %); absent where they are too few to tell.
+    /// The robust standard deviation between machines, of logarithms (0.01 is 1 %); absent if there are too few machines.
     pub scale: Option<f64>,
 }
 
@@ -71,7 +72,7 @@ impl Baseline {
         json::write_text(self)
     }
 
-    /// Whether JSON text is a baseline's and not a record's: by the number of its form, which a record has not.
+    /// Whether JSON text is a baseline and not a record: only a baseline has the number of its form.
     pub fn is_in(text: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Head {
@@ -80,7 +81,7 @@ impl Baseline {
         serde_json::from_slice::<Head>(text).is_ok_and(|head| head.baseline > 0)
     }
 
-    /// Reads it from a file; `None` where that cannot be read or holds something else, such as a record.
+    /// Reads it from a file; `None` if the file cannot be read or holds something else, such as a record.
     ///
     /// # Errors
     ///

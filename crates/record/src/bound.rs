@@ -11,11 +11,11 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
-    /// Nothing but the CPUs that it used.
+    /// Nothing but its own CPUs.
     Cpu,
     /// Loads that missed all caches.
     MemoryLatency,
-    /// The bytes that memory moves a second.
+    /// Memory bandwidth.
     MemoryBandwidth,
     /// Instruction fetch and decode.
     Frontend,
@@ -23,7 +23,7 @@ pub enum BoundBy {
     Branches,
     /// Something else than a CPU: a disk, the network, a lock.
     Waiting,
-    /// Others on its CPUs.
+    /// Other tasks on its CPUs.
     CpuContention,
     /// More runnable threads than CPUs.
     TooFewCpus,
@@ -31,64 +31,64 @@ pub enum BoundBy {
     Kernel,
     /// The cgroup's CPU quota.
     Quota,
-    /// One thread, beside idle CPUs.
+    /// One thread, while other CPUs are idle.
     OneThread,
     /// The busiest of its threads.
     Imbalance,
     /// Steal time.
     Stolen,
-    /// Locks that its threads wait for, or each other.
+    /// Its threads wait for locks or for each other.
     Lock,
-    /// What it has of the caches.
+    /// Its share of the caches.
     Cache,
-    /// Its own threads beside each other: lines that they share, a lock that they spin on.
+    /// Its own threads beside each other: they share cache lines or spin on a lock.
     OwnThreads,
     /// Heat, power or a setting that holds the clock down.
     Clock,
     /// Nothing: there is no work.
     Idle,
-    /// Nothing that shows.
+    /// No visible cause.
     Unknown,
-    /// What a record of another version says.
+    /// A cause that another version wrote.
     #[serde(untagged)]
     Other(String),
 }
 
-/// What of it, where that is known.
+/// The kind of cause, if known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundKind {
-    /// Loads of a core's own caches.
+    /// Loads from a core's own caches.
     L2,
-    /// Loads of the last cache.
+    /// Loads from the last-level cache.
     L3,
-    /// Loads of memory.
+    /// Loads from memory.
     Dram,
-    /// Loads of another node's memory.
+    /// Loads from another node's memory.
     Remote,
-    /// Loads beyond a core's own caches, of which nobody knows more.
+    /// Loads from beyond a core's own caches; their level is unknown.
     CachesOrMemory,
     /// Loops that wait for another thread.
     Spinning,
     /// Cache lines that several threads write.
     SharedLines,
-    /// Processes that are started and end.
+    /// Starting and ending processes.
     ProcessCreation,
-    /// Pages that are given to it.
+    /// Page faults.
     PageFaults,
-    /// Locks and what else threads wake each other by.
+    /// Locks and other wake-ups between threads.
     Futex,
     /// Sockets.
     Network,
-    /// Files that are read and written.
+    /// Reading and writing files.
     FileIo,
     /// Sleeps and timers.
     Timers,
-    /// Memory that is mapped, unmapped and protected.
+    /// Mapping, unmapping and protecting memory.
     MemoryMapping,
     /// Threads and processes that take turns.
     ContextSwitches,
-    /// What a record of another version says.
+    /// A kind that another version wrote.
     #[serde(untagged)]
     Other(String),
 }
@@ -135,13 +135,13 @@ pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
-    /// What of it: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
+    /// The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
     /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`, `memory-mapping`, `context-switches`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
     /// The answer in a person's words.
     pub says: Text,
-    /// The figures behind it.
+    /// The results behind it.
     pub evidence: Vec<Evidence>,
     /// What to try.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,19 +1,19 @@
-//! Bytes that memory carried: those that a program counts, and the lines that its regular stores made caches read first, as far
-//! as that is known.
+//! Bytes carried by memory: those that a program counts, and the lines that caches read first because of its regular stores, as
+//! far as known.
 
 use crate::{Label, Measurement, Record, detail, metrics};
 
-/// The least and the most that the bus carried, B/s, where a program counts the bytes of `stream` and each line that it stores
-/// to, read first, makes them those of `bus`. One figure where nothing was read first; the whole range between them where nobody
-/// measured how many lines are, or where that is in doubt.
+/// The least and the most that the bus carried, B/s. A program counts the bytes of `stream`; each stored line, if read first,
+/// makes them those of `bus`. Both ends are equal if nothing was read first. They span the whole range if the number of such
+/// lines was not measured or is in doubt.
 pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f64, f64) {
     let (least, most) = write_allocate_avoided(record, stream).unwrap_or((0.0, 1.0));
     let carried = |avoided: f64| bus.value() - avoided * (bus.value() - stream.value());
     (carried(most), carried(least))
 }
 
-/// The share of lines that as many threads did not read before they overwrote them, with its interval: beyond doubt, and as far
-/// as it can be a share.
+/// The share of lines that the same number of threads did not read before overwriting them, with its interval. Only if it is
+/// beyond doubt; clamped to what a share can be.
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record

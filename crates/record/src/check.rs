@@ -1,4 +1,4 @@
-//! A machine held against its baseline: the types only; what is off, `diagnose` finds.
+//! A machine compared with its baseline: the types only; `diagnose` finds the deviations.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::{Doubt, Metric, Text};
 /// The version of the form of a check.
 pub const CHECK_VERSION: u32 = 1;
 
-/// A check with what it is of.
+/// A check and its subject.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Checked<'a> {
     /// [`CHECK_VERSION`] of the program that made it.
@@ -18,11 +18,11 @@ pub struct Checked<'a> {
     pub machine: &'a str,
     /// When it was made, RFC 3339 in UTC.
     pub time: &'a str,
-    /// What it was held against, in a few words.
+    /// The baseline, in a few words.
     pub baseline: &'a str,
-    /// What it came to, in a line.
+    /// The outcome, in a line.
     pub line: &'a str,
-    /// What it came to.
+    /// The outcome.
     pub result: &'a Check,
 }
 
@@ -42,52 +42,52 @@ impl Checked<'_> {
     }
 }
 
-/// What a check came to.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Nothing is off.
+    /// No deviation.
     Good,
     /// A setting, or what is installed, differs.
     Setting,
-    /// The hardware differs, or a figure is slower.
+    /// The hardware differs, or a result is slower.
     Defect,
     /// The baseline is of machines of another class.
     OtherClass,
 }
 
-/// A machine held against a baseline.
+/// A machine compared with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Facts that differ, the weightiest first: of a class, where the baseline is of another.
+    /// Facts that differ, the most important first; if the baseline is of another class, the facts of the class.
     pub facts: Vec<FactOff>,
-    /// Facts that the baseline tells and that could not be seen here.
+    /// Facts in the baseline that could not be read here.
     pub not_seen: Vec<FactOff>,
-    /// How many facts are as in the baseline.
+    /// How many facts are the same as in the baseline.
     pub alike: usize,
     /// These facts.
     pub agree: Vec<FactOff>,
-    /// Facts that neither tells: nothing was held against anything.
+    /// Facts missing on both sides, and so not compared.
     pub neither: Vec<FactOff>,
-    /// Figures, the slowest against the baseline first.
+    /// Results, the slowest relative to the baseline first.
     pub figures: Vec<Figure>,
-    /// Who else used the CPUs meanwhile, where that was too much to judge any figure.
+    /// Other processes' use of the CPUs meanwhile, if it was too much to judge any result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
 }
 
-/// CPUs that other programs used while figures were measured.
+/// CPUs used by other processes during the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Busy {
-    /// So many on average.
+    /// How many on average.
     pub by_others: f64,
-    /// Of so many.
+    /// Of how many.
     pub cpus: u32,
 }
 
-/// A fact with what each of the two says of it.
+/// A fact with its value on this machine and in the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactOff {
     /// What kind of fact.
@@ -96,15 +96,15 @@ pub struct FactOff {
     pub code: String,
     /// The fact in words.
     pub what: Text,
-    /// What the machine says now; `None`: nothing.
+    /// The machine's value now; `None`: none.
     pub here: Option<String>,
-    /// What the baseline says; `None`: there was none (a quota, a limit).
+    /// The baseline's value; `None`: none (a quota, a limit).
     pub baseline: Option<String>,
-    /// Whether it follows from another that differs, too.
+    /// Whether it follows from another fact that also differs.
     pub follows: bool,
 }
 
-/// A figure held against the baseline's.
+/// A result compared with the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// What it is, in words.
@@ -117,22 +117,22 @@ pub struct Figure {
     pub here: f64,
     /// The baseline's.
     pub baseline: f64,
-    /// How fast this machine is against the baseline: 0.8 is a fifth slower.
+    /// This machine's speed relative to the baseline: 0.8 is a fifth slower.
     pub speed: f64,
     /// The 95 % interval of that, from both intervals.
     pub interval: Option<(f64, f64)>,
-    /// The share that it must be slower to be called so.
+    /// The share by which it must be slower to count as slow.
     pub bound: f64,
     /// Whether it is slower: the whole interval lies beyond the bound.
     pub slow: bool,
-    /// Why it should not be leaned on.
+    /// Why it is unreliable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
 }
 
 impl Figure {
-    /// Whether it is surely slower, or surely not: a figure in doubt, without an interval, or whose interval reaches over the bound
-    /// is neither.
+    /// Whether it is surely slower, or surely not. Undecided are results in doubt, without an interval, or whose interval contains
+    /// the bound.
     pub fn is_decided(&self) -> bool {
         let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);
         self.slow || self.doubt.is_none() && as_before

@@ -1,38 +1,38 @@
-//! What may hold a clock down beside the settings of cpufreq: power limits, firmware, heat.
+//! Possible limits of a clock beside the settings of cpufreq: power limits, firmware, heat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// What may hold a clock down beside the settings of cpufreq.
+/// Possible limits of a clock beside the settings of cpufreq.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClockHolders {
-    /// Power limits of processor packages, one an interface and window.
+    /// Power limits of processor packages, one per interface and window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_limits: Vec<PowerLimit>,
-    /// What the processor said at this moment holds its clocks.
+    /// The limits that the processor reported as active at this moment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holding: Vec<HeldBy>,
-    /// What has held them since the processor's log was cleared, mostly at boot.
+    /// The limits active since the processor's log was cleared, mostly at boot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_before: Vec<HeldBy>,
-    /// Clocks of the parts outside the cores (mesh, last cache, memory controllers), one a die.
+    /// Clocks of the parts outside the cores (mesh, last-level cache, memory controllers), one per die.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncore: Vec<UncoreClock>,
-    /// Cooling by lower clocks that the kernel does now.
+    /// Cooling devices that lower clocks now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cooling: Vec<Cooling>,
     /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_profile: Option<String>,
-    /// What the processor may choose its clocks from (HWP), of the package that may the least.
+    /// The range from which the processor may choose its clocks (HWP), of the most limited package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hwp: Option<HwpRange>,
     /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_percent: Option<u64>,
-    /// For how long heat has lowered the clocks of a core or package since boot, ms, of that which was held longest.
+    /// For how long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heat_ms: Option<u64>,
     /// The longest such time at once, ms.
@@ -46,7 +46,7 @@ pub struct ClockHolders {
 pub struct HwpRange {
     /// The highest level that it has.
     pub highest: u64,
-    /// The level that it keeps whatever the load is.
+    /// The level that it keeps under any load.
     pub guaranteed: u64,
     /// The highest level that it is allowed to choose.
     pub allowed: u64,
@@ -80,8 +80,8 @@ pub struct PowerLimit {
     pub limit_file: String,
 }
 
-/// What a processor says holds its clock (Intel SDM volume 4: IA32_THERM_STATUS, IA32_PACKAGE_THERM_STATUS,
-/// MSR_CORE_PERF_LIMIT_REASONS).
+/// A reason for a lowered clock, as the processor reports it (Intel SDM volume 4: IA32_THERM_STATUS,
+/// IA32_PACKAGE_THERM_STATUS, MSR_CORE_PERF_LIMIT_REASONS).
 #[derive(
     Clone,
     Copy,
@@ -130,7 +130,7 @@ pub enum HeldBy {
 pub struct UncoreClock {
     /// Its folder: `package_00_die_00`.
     pub domain: String,
-    /// The highest that is allowed, Hz.
+    /// The highest allowed clock, Hz.
     pub max_hz: u64,
     /// The highest that the firmware allowed at boot, Hz.
     pub initial_max_hz: u64,

@@ -1,4 +1,4 @@
-//! Command lines as people type them: what is run at the end, how it was bound, and the name under which runs of it are
+//! Command lines as people type them: the program at the end, its binding, and the name under which its runs are
 //! compared between machines.
 
 use crate::CpuList;
@@ -12,14 +12,14 @@ enum Token {
     Operator(String),
 }
 
-/// A command line that is understood.
+/// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The words of the program that is run at the end, its name without a path first: `sudo numactl -C 7 ./bin/stream
-    /// -W 5` has `stream`, `-W`, `5`. Of a pipeline the first program's.
+    /// The words of the program at the end, its name first and without a path: `sudo numactl -C 7 ./bin/stream -W 5`
+    /// has `stream`, `-W`, `5`. Of a pipeline the first program's.
     pub words: Vec<String>,
-    /// The whole, so that it is equal on machines where the same was run: no binding, no path, no redirection, no
-    /// `sudo`; words quoted one way.
+    /// The whole command line in a form that is equal on all machines that ran the same: no binding, no path, no
+    /// redirection, no `sudo`; words quoted one way.
     pub name: String,
     /// CPUs that it was bound to.
     pub cpus: Option<CpuList>,
@@ -27,7 +27,7 @@ pub struct CommandLine {
     pub cpu_nodes: Option<CpuList>,
     /// Nodes that its memory was bound to.
     pub memory_nodes: Option<CpuList>,
-    /// What ran it under a condition, outermost first: `taskset -c 0`, `nice -n -5`.
+    /// The wrappers that set its conditions, outermost first: `taskset -c 0`, `nice -n -5`.
     pub conditions: Vec<String>,
     /// Whether `time` stood before it.
     pub timed: bool,
@@ -48,7 +48,7 @@ pub struct Perf {
     pub runs: Option<u64>,
 }
 
-/// Programs that run another: their name, and their options that take a word of their own.
+/// Programs that run another: their name, and their options that take a separate word.
 const WRAPPERS: &[(&str, &str)] = &[
     ("sudo", "-u -g -h -p -C -T -r -t"),
     ("doas", "-u"),
@@ -70,24 +70,24 @@ const WRAPPERS: &[(&str, &str)] = &[
     ("watch", "-n"),
 ];
 
-/// Options of `perf stat` that take a word of their own.
+/// Options of `perf stat` that take a separate word.
 const PERF_VALUES: &str = "\
     -e --event -r --repeat -x --field-separator -I --interval-print -C --cpu -p --pid -t --tid -o \
     --output -G --cgroup -M --metrics -D --delay --timeout --interval-count --filter --pre --post \
     --log-fd -b --bpf-prog --td-level";
 
-/// Programs before the one that is run that are looked through.
+/// The most wrappers before the program that are looked through.
 const MOST_WRAPPERS: usize = 32;
-/// Commands before another that only prepare it.
+/// Commands that only prepare the one after them.
 const PREPARES: &[&str] =
     &["cd", "export", "source", ".", "ulimit", "set", "sync", "sleep", "module", "date"];
-/// Scripts within scripts that are looked into.
+/// The deepest nesting of scripts that is parsed.
 const DEEPEST: usize = 4;
-/// The longest command line that is looked at, in bytes; what people type is shorter, and a text may hold anything.
+/// The longest parsed command line, in bytes; people type shorter ones, and a text may hold anything.
 const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
-    /// Reads a command line. What is not a shell's (an unmatched quote) is taken as far as it goes.
+    /// Reads a command line. Whatever is not valid shell (an unmatched quote) is read as far as possible.
     pub fn read(text: &str) -> Self {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
@@ -169,7 +169,7 @@ impl CommandLine {
             }
         }
         if parts.iter().any(|part| part.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()))) {
-            // A script of its own: taken apart it would be another one.
+            // A script of its own: split, it would be another one.
             if let Some(first) = parts.into_iter().next() {
                 self.unwrap(first, true, depth);
             }
@@ -189,7 +189,7 @@ impl CommandLine {
             if measured && !piped {
                 break;
             }
-            // `cd x && time ./y`: what stands before is not measured, and a change of folder is no work.
+            // `cd x && time ./y`: what comes before is not measured, and a change of folder is no work.
             let before = (self.timed, self.perf.is_some());
             if !piped && PREPARES.contains(&self.words.first().map_or("", String::as_str)) {
                 first = true;
@@ -213,9 +213,9 @@ impl CommandLine {
         self.name = name;
     }
 
-    /// Takes off what runs another program, notes what it says, and returns the rest as it is compared.
+    /// Removes what runs another program, notes its effect, and returns the rest in its comparable form.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
-        // Bounded: nobody runs one command by more than a few others.
+        // Bounded: nobody wraps a command in more than a few others.
         for _ in 0..MOST_WRAPPERS {
             let assignments = words.iter().take_while(|word| is_assignment(word)).count();
             self.conditions.extend(words.drain(..assignments));
@@ -227,7 +227,7 @@ impl CommandLine {
             }
             let shell = matches!(program.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash");
             if shell && let Some(at) = words.iter().position(|word| word == "-c" || word == "-lc") {
-                // The script is one word at a prompt. Where perf prints the words without their quotes, it is the rest.
+                // At a prompt the script is one word. If perf prints the words without their quotes, it is the rest.
                 words.drain(..=at);
                 if words.len() != 1 {
                     continue;
@@ -252,7 +252,7 @@ impl CommandLine {
             }
             let wrapper = words.drain(..taken.min(words.len())).map(|word| quoted(base(&word)));
             let wrapper = wrapper.collect::<Vec<_>>().join(" ");
-            // What only takes the time, or who it runs as, is no condition.
+            // Programs that only measure the time, or change the user, are no condition.
             if !matches!(program.as_str(), "time" | "exec" | "command" | "sudo" | "doas") {
                 self.conditions.push(wrapper);
             }
@@ -320,8 +320,8 @@ impl CommandLine {
     }
 }
 
-/// How many of these words are options with their values, `--` with them; `valued` names the options that take a word, and
-/// `each` is told of every option.
+/// How many of these words are options with their values, `--` included; `valued` names the options that take a word, and
+/// `each` receives every option.
 fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Option<&str>)) -> usize {
     let takes_value = |option: &str| valued.split(' ').any(|valued| valued == option);
     let mut at = 0;
@@ -363,7 +363,7 @@ pub fn comparable_name(text: &str) -> String {
     CommandLine::read(text).name
 }
 
-/// What a command was run under, outermost first; `None` where it was run as it is.
+/// The conditions of a command, outermost first; `None` if it ran without any.
 pub fn conditions(text: &str) -> Option<String> {
     Some(CommandLine::read(text).conditions.join(" ")).filter(|conditions| !conditions.is_empty())
 }
@@ -381,7 +381,7 @@ fn base(word: &str) -> &str {
     word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
 }
 
-/// A word as it stands in a name: in double quotes where a shell would see more than a word in it.
+/// A word as it appears in a name: in double quotes if a shell would see more than a word in it.
 fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "_@%+=:,./-{}".contains(c);
     if !word.is_empty() && word.chars().all(safe) { word.to_owned() } else { format!("\"{word}\"") }

@@ -1,4 +1,5 @@
-//! What a command's run showed beside its figures: the types of the details of `workload.time` in a record of `linespeed stat`.
+//! Observations of a command's run beside its results: the types of the details of `workload.time` in a record of `linespeed
+//! stat`.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub enum RunEnd {
     Stopped(i64),
 }
 
-/// How often a command's threads were looked at.
+/// How often a command's threads were sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
@@ -27,11 +28,11 @@ pub struct Looks {
     pub all: u64,
     /// Those that found all threads waiting.
     pub idle: u64,
-    /// Threads that were found at work, summed.
+    /// Active threads, summed over looks.
     pub active: u64,
-    /// The most that were found at work at once; 0 where that is not told.
+    /// The most active threads at once; 0 if unknown.
     pub most_active: u64,
-    /// Waiting threads of which it could not be read what they wait for, summed.
+    /// Waiting threads whose cause of waiting could not be read, summed.
     pub unread: u64,
 }
 
@@ -41,20 +42,20 @@ pub struct Looks {
 pub struct Waits {
     /// All of them.
     pub threads: u64,
-    /// Those that had been on a CPU since the look before: they wait again and again, and not once for long.
+    /// Those that had been on a CPU since the previous look: they wait repeatedly, not once for long.
     pub again: u64,
-    /// Of locks: the process whose threads waited longest. What unrelated processes wait for does not add up to a lock.
+    /// Of locks: the process whose threads waited longest. Waits of unrelated processes do not add up to a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locks: Option<LockWaits>,
 }
 
-/// What threads of one process waited for locks, or for each other.
+/// Waits of one process's threads for locks, or for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
     /// Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
     pub blocked: f64,
-    /// The part of it in what is certainly a mutex: the kernel shows that the futex is expected to be locked and waited for.
+    /// The part of it that is certainly in a mutex: the kernel shows that the futex is expected to be locked with waiters.
     pub mutex: f64,
     /// Time that its threads were on a CPU or ready for one, s, summed.
     pub active: f64,
@@ -62,18 +63,18 @@ pub struct LockWaits {
     pub stuck: u64,
 }
 
-/// What threads waited for at all looks, whether others ran or not.
+/// What threads waited for at all looks, whether or not others ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
-/// What was changed for a command to see what it needs.
+/// What was changed to find out what a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
     /// Its memory came from huge pages.
     HugePages,
-    /// Beside a program that takes memory bandwidth.
+    /// Beside a program that uses memory bandwidth.
     Bandwidth,
-    /// Beside a program that takes the last cache.
+    /// Beside a program that fills the last-level cache.
     Cache,
     /// On fewer CPUs: its time.
     FewerCpus,
@@ -81,23 +82,23 @@ pub enum ProbeKind {
     FewerCpusTime,
 }
 
-/// What a change did to a command, in turn with runs without it.
+/// The effect of a change on a command, from runs alternating with and without it.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// What was changed.
     pub kind: ProbeKind,
-    /// How many times as long it took with the change (CPU time, but for `fewer-cpus`).
+    /// Its time with the change over that without it (CPU time, except for `fewer-cpus`).
     pub ratio: f64,
-    /// Its interval, which holds for all probes together; absent where the rounds are too few.
+    /// Its interval, which holds for all probes together; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
     /// Rounds.
     pub rounds: u64,
-    /// The CPUs that were left to the command, where they were fewer.
+    /// The CPUs left to the command, if there were fewer.
     pub cpus: Option<String>,
 }
 
-/// The threads that were seen.
+/// The threads seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsSeen {
     /// The most at once.
@@ -108,12 +109,12 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Their CPU time together, s.
     pub seen_seconds: f64,
-    /// Processes among them that were not named: of `stat -p`, what the named ones have started.
+    /// Unnamed processes among them: with `stat -p`, those started by the named ones.
     #[serde(default)]
     pub below: u64,
 }
 
-/// The whole machine while a command ran; what Linux does not say is absent.
+/// The whole machine while a command ran; values that Linux does not report are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Around {
@@ -123,7 +124,7 @@ pub struct Around {
     pub stolen_seconds: Option<f64>,
     /// CPU time of all tasks, s.
     pub busy_seconds: Option<f64>,
-    /// Time for which the cgroup's quota held it back, s.
+    /// Time during which the cgroup's quota throttled it, s.
     pub throttled_seconds: Option<f64>,
     /// Share of the time in which some task waited for a CPU.
     pub pressure_cpu: Option<f64>,
@@ -133,12 +134,12 @@ pub struct Around {
     pub pressure_memory: Option<f64>,
 }
 
-/// The most that this machine was seen to do, measured before; what was not measured is absent.
+/// The best results of this machine, measured before; those not measured are absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ceilings {
-    /// Instructions a cycle of the built-in workloads, by their names.
+    /// Instructions per cycle of the built-in workloads, by their names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ipc: BTreeMap<String, f64>,
     /// The core clock, Hz.
@@ -151,61 +152,62 @@ pub struct Ceilings {
     pub bandwidth_all: Option<f64>,
     /// Latency of memory, ns.
     pub latency_ns: Option<f64>,
-    /// The latency curve: what loads of so much memory take.
+    /// The latency curve: the latency of loads by size of memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// What the memory probe heard at rising load, that without load first.
+    /// The memory probe's latency at rising load, unloaded first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
-    /// The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.
+    /// The day of each measurement, by its name here; for a workload's IPC, `ipc.` and the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
-    /// The file of the record that each is of.
+    /// The record file of each.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
 }
 
-/// A latency curve's point.
+/// A point of a latency curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// The memory that is gone through at random, bytes.
+    /// The size of the memory accessed at random, bytes.
     pub bytes: u64,
-    /// What a load of it takes, ns.
+    /// The latency of a load from it, ns.
     pub ns: f64,
 }
 
 /// The memory probe at one load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbePoint {
-    /// What memory carried, B/s.
+    /// The memory bandwidth, B/s.
     pub bandwidth: f64,
-    /// What the probe heard, ns a load.
+    /// The probe's latency, ns per load.
     pub ns: f64,
 }
 
 impl Ceilings {
-    /// Workloads of nops, which show how wide the core is: no program is like them.
+    /// Workloads of nops, which show the width of the core: no program is like them.
     pub const NOPS: [&str; 2] = ["nop", "cpu-bound"];
 
-    /// Instructions a cycle of the workloads that are like programs.
+    /// Instructions per cycle of the workloads that resemble programs.
     pub fn programs_ipc(&self) -> impl Iterator<Item = (&str, f64)> {
         let programs =
             self.ipc.iter().filter(|(name, ipc)| !Self::NOPS.contains(&name.as_str()) && **ipc > 0.0);
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 
-    /// The clock to expect while this share of the CPUs works, Hz, and whether it is that of all: a core alone runs faster.
+    /// The clock to expect while this share of the CPUs works, Hz, and whether it is the all-core clock: a single core runs
+    /// faster.
     pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
         let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
         all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)
     }
 
-    /// What the IPC of a workload is called in `days` and `records`.
+    /// The name of a workload's IPC in `days` and `records`.
     pub fn ipc_name(workload: &str) -> String {
         format!("ipc.{workload}")
     }
 
-    /// The workload with the most instructions a cycle. One workload's is no ceiling.
+    /// The workload with the most instructions per cycle. A single workload gives no ceiling.
     pub fn best_ipc(&self) -> Option<(&str, f64)> {
         let best = self.programs_ipc().max_by(|a, b| a.1.total_cmp(&b.1));
         best.filter(|_| self.programs_ipc().count() > 1)

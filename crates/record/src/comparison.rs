@@ -1,5 +1,5 @@
-//! What a comparison of records says: the types only; the figures come from the `diagnose` crate, which computes them
-//! from the records alone.
+//! The outcome of a comparison of records: the types only. The `diagnose` crate computes the results from the records
+//! alone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::text::{Template, Text};
 /// The version of a comparison's form.
 pub const COMPARISON_VERSION: u32 = 1;
 
-/// Two or more records side by side. One of them is the baseline, which all others are held against.
+/// Two or more records side by side. One of them is the baseline, with which all others are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that made it.
@@ -29,33 +29,34 @@ pub struct Comparison {
     pub subjects: Vec<Subject>,
     /// The baseline's index in `subjects`.
     pub baseline: usize,
-    /// How the subjects belong together.
+    /// How the subjects are related.
     pub relation: Relation,
-    /// The answer, one paragraph a result: who is how much faster, what explains it, what to do and what to expect.
+    /// The answer, one paragraph per result: which is faster and by how much, what explains it, what to do and what to
+    /// expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<Text>,
     /// What differs in the inventory and the conditions, hardware first.
     pub differences: Vec<Difference>,
-    /// The figures that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
+    /// The results that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
     pub rows: Vec<Row>,
-    /// Every figure that at least two subjects have at the same place, one by one.
+    /// Every result that at least two subjects have at the same place, one by one.
     pub figures: Vec<Row>,
-    /// Figures that are not comparable, grouped by their reason.
+    /// Results that are not comparable, grouped by their reason.
     pub refused: Vec<Refusal>,
-    /// Which differences explain the results, an entry a result and subject.
+    /// Which differences explain the results, one entry per result and subject.
     pub explanations: Vec<Explanation>,
     /// What each would do with another's best setting.
     pub what_if: Vec<WhatIf>,
     /// The subjects by each result, the best first; only with three and more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<Order>,
-    /// What is to be known of the whole, a sentence each.
+    /// Notes on the whole comparison, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
-    /// What each record says of itself alone: what its nodes cost and how its work scales, a sentence each.
+    /// What each record shows by itself: what its nodes cost and how its work scales, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
-    /// Whether what was lost is less than a bound, where that was asked for.
+    /// Whether the loss stays below a bound, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
@@ -64,7 +65,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
-    /// What it is called here: short, and no two alike.
+    /// Its name here: short, and no two alike.
     pub name: String,
     /// Where it came from: a file, `reference:NAME`.
     pub source: String,
@@ -72,22 +73,22 @@ pub struct Subject {
     pub started: String,
     /// What the machine is, in a few words.
     pub machine: String,
-    /// Figures in it.
+    /// Results in it.
     pub figures: u32,
     /// Whether other tools measured it.
     pub imported: bool,
-    /// Whether it was asked for as this machine's newest record, so that its name does not say which file that is.
+    /// Whether it was chosen as this machine's newest record, so that its name does not identify the file.
     #[serde(skip_serializing_if = "is_false")]
     pub newest: bool,
     /// Index of an earlier subject that is the very same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
-    /// What is to be known of it: emulated, ended early, imported.
+    /// Notes on it: emulated, ended early, imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
 }
 
-/// How the subjects belong together.
+/// How the subjects are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
@@ -95,7 +96,7 @@ pub enum Relation {
     SameRecord,
     /// All are of one machine, at different times: same host name, system and processor.
     SameMachine,
-    /// They are of different machines, or nothing says that they are of one.
+    /// They are of different machines, or nothing shows that they are of one.
     Machines,
 }
 
@@ -111,7 +112,7 @@ pub struct Difference {
     pub code: String,
     /// Its place in a record: `machine.processor.max_hz`.
     pub from: String,
-    /// What each subject says of it, in their order; `null` where the record does not tell.
+    /// Each subject's value, in their order; `null` if the record has none.
     pub values: Vec<Option<String>>,
 }
 
@@ -119,23 +120,23 @@ pub struct Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
-    /// What the machine is built of.
+    /// What the machine consists of.
     Hardware,
-    /// What is installed and how the machine is set up.
+    /// What is installed and how the machine is configured.
     Setting,
-    /// The state that it happened to be in.
+    /// Its state at the time.
     State,
 }
 
-/// One figure of each subject.
+/// One result of each subject.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// What belongs together: `core`, `workloads`, `memory latency`…
+    /// The group of results: `core`, `workloads`, `memory latency`…
     pub group: String,
-    /// What the figure is, in words: `triad, all CPUs`.
+    /// The result in words: `triad, all CPUs`.
     pub what: Text,
-    /// The stable code of `what`; empty where the figure is one of the record's.
+    /// The stable code of `what`; empty if the result is taken from the record.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The metric.
@@ -144,21 +145,22 @@ pub struct Row {
     pub unit: String,
     /// Which direction is better; absent where neither is.
     pub better: Option<Better>,
-    /// The place that all share; what differs between machines (CPU numbers) is left out where it was summed over.
+    /// The labels that all share; those that differ between machines (CPU numbers) are left out if it was summed over
+    /// them.
     #[serde(rename = "where")]
     pub labels: Labels,
-    /// What the figure was divided by, where it was.
+    /// The divisor of the result, if any.
     pub per: Option<Per>,
-    /// Each subject's figure, in their order.
+    /// Each subject's result, in their order.
     pub cells: Vec<Cell>,
 }
 
-/// How many times as fast one is as another, and the 95 % interval of that, where there is one.
+/// The ratio of two speeds, and its 95 % interval, if any.
 pub type Faster = (f64, Option<(f64, f64)>);
 
 impl Row {
-    /// How fast a cell's subject is against the baseline: above 1 it is faster, whichever direction of the figure is better.
-    /// `None` without a ratio.
+    /// The speed of a cell's subject relative to the baseline: above 1 it is faster, whichever direction of the result is
+    /// better. `None` without a ratio.
     pub fn speed(&self, cell: &Cell) -> Option<Faster> {
         let faster = |ratio: f64| if self.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
         let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
@@ -189,50 +191,50 @@ impl Per {
     }
 }
 
-/// One subject's figure, held against the baseline's.
+/// One subject's result, compared with the baseline's.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cell {
-    /// The median; absent where the record has none, or none that is comparable.
+    /// The median; absent if the record has none, or none that is comparable.
     pub value: Option<f64>,
-    /// 95 % interval of the median; absent where nothing tells how well it is known.
+    /// 95 % interval of the median; absent if unknown.
     pub value_interval: Option<(f64, f64)>,
-    /// This figure over the baseline's; absent for the baseline itself.
+    /// This result over the baseline's; absent for the baseline itself.
     pub ratio: Option<f64>,
-    /// 95 % interval of the ratio by the bootstrap; absent where a side is one figure only.
+    /// 95 % interval of the ratio by the bootstrap; absent if a side has a single value.
     pub interval: Option<(f64, f64)>,
-    /// How far it lies from the baseline's; of watches alone.
+    /// Its distance from the baseline's; recordings only.
     pub change: Option<Change>,
-    /// What can be said of the difference; `costs` is what the slower side loses against the faster.
+    /// The verdict on the difference; `costs` is the slower side's loss relative to the faster.
     pub verdict: Option<Verdict>,
-    /// Whether this subject is the slower of the two; absent where no difference is resolved.
+    /// Whether this subject is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,
-    /// What the figure was taken from, where that is more than one: `median of 72 CPUs`.
+    /// What the result was taken from, if more than one: `median of 72 CPUs`.
     pub over: Option<Text>,
     /// Its place in the record.
     pub from: Option<String>,
-    /// Why it should not be leaned on, or cannot be compared.
+    /// Why it is unreliable, or cannot be compared.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// Whether its 95 % interval reaches further than its own size, so that it is not printed.
+    /// Whether its 95 % interval is wider than the value itself, so that it is not printed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }
 
-/// A mean over a watch, held against another's.
+/// A mean over a recording, compared with another's.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// This less the baseline's, in the figure's own unit.
+    /// This minus the baseline's, in the result's own unit.
     pub by: f64,
-    /// The interval of that, which holds for all rows together at 95 %; absent where a watch is too short.
+    /// The interval of that, which holds for all rows together at 95 %; absent if a recording is too short.
     pub interval: Option<(f64, f64)>,
-    /// Whether they differ by more than chance and by enough to matter; absent where a watch is too short to tell.
+    /// Whether they differ by more than chance and by enough to matter; absent if a recording is too short.
     pub resolved: Option<bool>,
 }
 
-/// Figures that are not comparable.
+/// Results that are not comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
     /// Why, one sentence.
@@ -242,13 +244,13 @@ pub struct Refusal {
     pub code: String,
     /// The metrics, each once.
     pub metrics: Vec<Metric>,
-    /// How many figures.
+    /// How many results.
     pub figures: u32,
-    /// The subjects of which they are, by index.
+    /// Their subjects, by index.
     pub subjects: Vec<usize>,
     /// One of them, by its place.
     pub example: String,
-    /// Whether they are refused because they were counted over the whole system.
+    /// Whether they are refused because they were counted system-wide.
     #[serde(default, skip_serializing_if = "is_false")]
     pub system_wide: bool,
 }
@@ -257,7 +259,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What explains that one subject's result differs from the baseline's.
+/// The explanation of the difference between one subject's result and the baseline's.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
@@ -267,22 +269,23 @@ pub struct Explanation {
     pub subject: usize,
     /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
-    /// Whether a figure behind that is in doubt.
+    /// Whether a result behind it is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The answer in a sentence or two.
     pub says: Text,
-    /// Whether the causes multiply up to the speed (with what is unexplained); otherwise they stand beside each other.
+    /// Whether the causes, with the unexplained part, multiply up to the speed; otherwise they are independent of each
+    /// other.
     pub adds_up: bool,
-    /// The causes: those that make the slower one slower first, each kind in the order of its effect.
+    /// The causes: first those that make the slower one slower, each kind by the size of its effect.
     pub causes: Vec<Cause>,
-    /// What the causes leave, as a factor on the speed like theirs; absent where they do not add up.
+    /// The remainder after the causes, as a factor on the speed like theirs; absent if they do not add up.
     pub unexplained: Option<f64>,
-    /// Where the work was measured with blocks of several sizes: how far their speeds are apart, and which sizes are left out.
+    /// If the work was measured with blocks of several sizes: the spread of their speeds, and which sizes are left out.
     pub sizes: Option<Text>,
-    /// Where the one with more cores does no more than the other: of which work that is told.
+    /// The work in question, if the subject with more cores does no more than the other.
     pub held_back: Option<HeldBack>,
-    /// What else one might think of, and whether these figures carry it.
+    /// Other possible explanations, and whether these results support them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
 }
@@ -304,56 +307,56 @@ pub struct Cause {
     /// The stable code of `name`; empty in a comparison of 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// With figures, one sentence.
+    /// With numbers, one sentence.
     pub says: Text,
     /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
     pub factor: f64,
-    /// Whether a figure behind that is in doubt.
+    /// Whether a result behind it is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// Whether it speaks for the slower one: it would make it the faster.
+    /// Whether it favours the slower one, which it would make the faster.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.
     pub measured: bool,
-    /// The figures behind it, the baseline's first.
+    /// The results behind it, the baseline's first.
     pub evidence: Vec<Evidence>,
     /// What it consists of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Cause>,
 }
 
-/// Something that one might hold to be the reason.
+/// A possible explanation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
-    /// What it would be: `bigger caches`.
+    /// The explanation: `bigger caches`.
     pub claim: Text,
     /// The stable code of `claim`; empty in a comparison of 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// Whether the figures carry it.
+    /// Whether the results support it.
     pub support: Support,
-    /// Why, with figures, one sentence.
+    /// Why, with numbers, one sentence.
     pub why: Text,
 }
 
-/// Whether figures carry a claim.
+/// Whether results support a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
     /// They do.
     Supported,
-    /// They point the other way.
+    /// They show the opposite.
     Contradicted,
-    /// They say nothing of it, or too little.
+    /// They show nothing about it, or too little.
     NotSupported,
 }
 
 const SUPPORTED: Template =
-    Template::new("comparison-claim-supported", "Supported by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-supported", "Supported by the results: {claim} ({why}).");
 const CONTRADICTED: Template =
-    Template::new("comparison-claim-contradicted", "Contradicted by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-contradicted", "Contradicted by the results: {claim} ({why}).");
 const NOT_SUPPORTED: Template =
-    Template::new("comparison-claim-not-supported", "Not supported by the figures: {claim} ({why}).");
+    Template::new("comparison-claim-not-supported", "Not supported by the results: {claim} ({why}).");
 
 impl Support {
     /// A claim with its reason, in a sentence.
@@ -376,7 +379,7 @@ impl Support {
     }
 }
 
-/// What a subject would do with another's best setting; always modelled.
+/// The effect of another subject's best setting on this subject; always modelled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The subject, by index.
@@ -392,20 +395,20 @@ pub struct WhatIf {
     pub then: Text,
     /// What it acts on: `memory bandwidth`.
     pub acts_on: Text,
-    /// Its speed then over its speed now, at most where `at_most`.
+    /// Its speed with the setting over its speed now; an upper bound if `at_most`.
     pub gain: f64,
     /// Whether the gain is an upper bound.
     pub at_most: bool,
-    /// Whether this is several settings together, each of which is told by itself, too.
+    /// Whether this combines several settings, each of which is also listed by itself.
     #[serde(default, skip_serializing_if = "is_false")]
     pub together: bool,
-    /// What follows, one or two sentences.
+    /// The conclusion, one or two sentences.
     pub says: Text,
-    /// The figures behind it.
+    /// The results behind it.
     pub evidence: Vec<Evidence>,
 }
 
-/// The subjects by one result.
+/// The subjects ranked by one result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Order {
     /// The result in words.
@@ -414,9 +417,9 @@ pub struct Order {
     pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
-    /// Subjects and their figures, the best first; those without one are left out.
+    /// Subjects and their results, the best first; those without one are left out.
     pub ranks: Vec<Rank>,
-    /// What follows, one sentence.
+    /// The conclusion, one sentence.
     pub says: Text,
 }
 
@@ -425,14 +428,14 @@ pub struct Order {
 pub struct Rank {
     /// The subject, by index.
     pub subject: usize,
-    /// Its figure.
+    /// Its result.
     pub value: f64,
     /// Whether it lies far from the others: beyond 3.5 scaled median absolute deviations, and in the worse direction.
     pub outlier: bool,
 }
 
 impl Comparison {
-    /// As JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
+    /// As JSON, indented, with a newline at the end and without terminal control characters.
     ///
     /// # Errors
     ///

@@ -15,27 +15,27 @@ use crate::live::Process;
 pub struct Conditions {
     /// When the run began.
     pub before: Snapshot,
-    /// When it ended; absent for an inventory alone and for a run that was killed.
+    /// When it ended; absent for an inventory alone and for a killed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Snapshot>,
-    /// Who else worked meanwhile, the busiest first.
+    /// Other active processes, the busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Process>,
-    /// Knobs that linespeed set for the time of the run; what they were is put back since.
+    /// Knobs that linespeed set for the run; their values have been restored since.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<Knob>,
 }
 
-/// A knob that was set for the time of a run.
+/// A knob set for the run.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Knob {
-    /// Its name, as `linespeed quiet` has it.
+    /// Its name, as in `linespeed quiet`.
     pub name: String,
-    /// What it was.
+    /// Its value before.
     pub was: String,
-    /// What it was during the run; absent where it could not be set.
+    /// Its value during the run; absent if it could not be set.
     pub set_to: Option<String>,
     /// Why it could not be set.
     pub not_set: Option<String>,
@@ -50,7 +50,7 @@ pub struct Snapshot {
     pub clocks: Vec<ClockSetting>,
     /// Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
     pub boost: Option<bool>,
-    /// The file that said so.
+    /// The file that it was read from.
     pub boost_source: Option<String>,
     /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
@@ -85,7 +85,7 @@ pub struct Snapshot {
     pub cpu_seconds: BTreeMap<String, f64>,
     /// CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
     pub own_cpu_seconds: Option<f64>,
-    /// Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
+    /// Time for which this process's measuring threads have been ready to run without a CPU since it began, seconds.
     pub own_ready_seconds: Option<f64>,
     /// This process's nice value, -20 to 19.
     pub own_nice: Option<i32>,
@@ -110,12 +110,12 @@ pub struct Snapshot {
     pub throttled: Option<u64>,
     /// Periods in which the cgroup was throttled by its quota, since it was made.
     pub quota_throttled: Option<u64>,
-    /// Periods of that group in all, where the kernel tells.
+    /// Periods of that group in all, if the kernel reports them.
     pub quota_periods: Option<u64>,
-    /// What may hold clocks down beside the settings of cpufreq.
+    /// Possible limits of clocks beside the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
     pub clock_holders: ClockHolders,
-    /// Power supply: `mains`, `battery`; absent where there is none to ask.
+    /// Power supply: `mains`, `battery`; absent if none is reported.
     pub power_supply: Option<String>,
     /// Uptime in seconds.
     pub uptime_seconds: Option<f64>,

@@ -30,7 +30,7 @@ pub enum State {
     Degraded,
     /// Left out: not asked for, no time, no memory, interrupted.
     Skipped,
-    /// Cannot be had on this machine as this user.
+    /// Not available on this machine to this user.
     Impossible,
 }
 
@@ -52,7 +52,7 @@ pub struct Coverage {
     pub state: State,
     /// Why not in full; absent when it was.
     pub reason: Option<Text>,
-    /// What would make it possible, as a person would do it.
+    /// What would make it possible, as an instruction.
     pub remedy: Option<Text>,
 }
 
@@ -65,11 +65,11 @@ struct Written {
     what: String,
     /// How well.
     state: State,
-    /// What the reason is, for programs: it stays when its words change. Absent in records of 0.1.
+    /// The code of the reason, for programs: it stays when the words change. Absent in records of 0.1.
     code: Option<String>,
     /// Why not in full; absent when it was.
     reason: Option<String>,
-    /// What would make it possible, as a person would do it.
+    /// What would make it possible, as an instruction.
     remedy: Option<String>,
 }
 
@@ -95,39 +95,39 @@ impl From<Coverage> for Written {
 }
 
 impl Coverage {
-    /// Why a measurement is left out of a run for which others were named.
+    /// Why a measurement is left out of a run that named others.
     pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not asked for");
 
-    /// Why a figure of a record that was read is withheld.
+    /// Why a result of a record is withheld when the record is read.
     pub const CHANGED_OR_DAMAGED: Template =
         Template::new("record-damaged", "withheld: the record was changed or damaged ({why})");
 
-    /// Why wake-ups were measured with idle states as they are: nothing could hold them off.
+    /// Why wake-ups were measured with the default idle states: they could not be disabled.
     pub const IDLE_STATES_NOT_HELD: Template =
         Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
 
     /// Why cells of a matrix are missing: the time of the measurement ended.
     pub const TIME_ENDED: Template = Template::new("time-ended", "time ended {when}");
 
-    /// Why pairs of CPUs are missing: others kept the CPUs of all of them.
+    /// Why pairs of CPUs are missing: other tasks kept the CPUs of all of them.
     pub const NO_PAIR_AT_ONCE: Template = Template::new(
         "no-pair-at-once",
         "no pair of CPUs ran at the same time: other processes keep them busy",
     );
 
-    /// Why pairs of CPUs are missing: others kept the CPUs of some.
+    /// Why pairs of CPUs are missing: other tasks kept the CPUs of some.
     pub const PAIRS_NOT_AT_ONCE: Template = Template::new(
         "pairs-not-at-once",
         "{pairs} did not run at the same time: other processes used their CPUs",
     );
 
-    /// Why cells of a matrix are missing: their time was planned to be too short for all.
+    /// Why cells of a matrix are missing: the planned time was too short for all.
     pub const MOST_TELLING_FIRST: Template = Template::new(
         "most-telling-first",
         "{measured} of {all} node pairs were measured, the most informative first",
     );
 
-    /// Why a run has fewer figures than it should: a signal ended it.
+    /// Why a run has fewer results than it should: a signal ended it.
     pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
     /// Why times are no speeds.
@@ -157,7 +157,7 @@ impl Coverage {
         Self::not_measured(what, State::Skipped, reason)
     }
 
-    /// Not to be had here.
+    /// Not available here.
     pub fn impossible(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self::not_measured(what, State::Impossible, reason)
     }
@@ -171,12 +171,12 @@ impl Coverage {
     pub const OVERHEAD: &str = "overhead";
     /// How long a command's threads were ready without a CPU.
     pub const RUNNABLE: &str = "runnable";
-    /// The topic of a single event that is counted.
+    /// The topic of a single counted event.
     pub const COUNTER: &str = "counter";
-    /// All events that are counted: of a command, and, behind its name, of a measurement.
+    /// All counted events: of a command or, after its name, of a measurement.
     pub const COUNTERS: &str = "counters";
 
-    /// What the counters of a measurement are called: `workloads counters`.
+    /// The name of a measurement's counters: `workloads counters`.
     pub fn counters_of(measurement: &str) -> String {
         format!("{measurement} {}", Self::COUNTERS)
     }
@@ -186,12 +186,12 @@ impl Coverage {
         self.what.split(' ').next_back() == Some(Self::COUNTERS)
     }
 
-    /// What it is about, without which part of it: `scale` of `scale: 4 CPUs`, `counter` of `counter cycles`.
+    /// Its topic without the part: `scale` of `scale: 4 CPUs`, `counter` of `counter cycles`.
     pub fn topic(&self) -> &str {
         self.split_subject().0
     }
 
-    /// Which part of its topic it is about; empty where it is about all of it.
+    /// The part of its topic; empty if it is about all of it.
     pub fn part(&self) -> &str {
         self.split_subject().1
     }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The largest CPU number believed: eight times the largest `NR_CPUS` that any kernel configuration allows today
-/// (8192), so that a corrupt file (`0-999999999`) costs an error and not the memory of this process.
+/// The largest accepted CPU number: eight times the largest `NR_CPUS` of any kernel configuration today (8192), so that
+/// a corrupt file (`0-999999999`) causes an error and does not exhaust the memory of this process.
 pub const MAX_CPU: u32 = 65_535;
 
 /// An ordered set of CPU or node numbers, kept as ranges: a list of all CPUs of a large machine costs no more than one
@@ -289,7 +289,7 @@ mod tests {
             let same = |list: CpuList, set: Vec<u32>| {
                 prop_assert_eq!(list.len(), set.len());
                 prop_assert_eq!(list.iter().collect::<Vec<_>>(), set);
-                // One form for one set, so that lists compare equal.
+                // One form per set, so that lists compare equal.
                 prop_assert_eq!(&list.iter().collect::<CpuList>(), &list);
                 Ok(())
             };

@@ -1,16 +1,16 @@
-//! Which figures of a record that was read can be what they say.
+//! Which results of a loaded record are credible.
 
 use crate::text::Value;
 use crate::{Coverage, Measurement, Text, text};
 
-/// How far a median may lie outside of the least and the greatest: distributions are rounded to their buckets.
+/// How far a median may lie outside of the minimum and the maximum: distributions are rounded to their buckets.
 const ROUNDED: f64 = 1.1;
 
-/// The unit of what may be counted in any other.
+/// The unit of work that may be counted in any other.
 const ANY_WORK: &str = "work/s";
 
-/// Takes figures out that no run and no import would have put in, and returns what the coverage is to say of each. A file
-/// that was edited or damaged may hold anything; metrics that are not known here are a newer program's, and stay.
+/// Removes results that no run and no import would have written, and returns the coverage's entry for each. An edited or
+/// damaged file may hold anything. Metrics unknown here are a newer program's, and stay.
 pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {
@@ -24,7 +24,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     withheld
 }
 
-/// Why it cannot be what it says.
+/// Why it is not credible.
 fn doubt(measurement: &Measurement) -> Option<Text> {
     let metric = measurement.metric.definition()?;
     if measurement.unit != metric.unit && metric.unit != ANY_WORK {
@@ -48,9 +48,9 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
         ));
     }
     let summary = &measurement.summary;
-    // What stands for a share of time is its mean, which a burst takes out of the median's interval.
+    // A share of time is represented by its mean, which a burst moves out of the median's interval.
     let median = summary.median;
-    // Of figures below 0 the greater one is the nearer one.
+    // Of values below 0 the greater one is the nearer one.
     let room = |value: f64| value.abs() * (ROUNDED - 1.0);
     let around =
         |low: f64, high: f64| low <= high && low <= median + room(median) && median <= high + room(high);

@@ -1,5 +1,5 @@
-//! How a figure was measured, for the curious and for those who must know it to judge the figure: one list of what there is,
-//! each with its meaning and its type.
+//! How a result was measured, for those who need it to judge the result: one list of all details, each with its meaning and
+//! its type.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -45,10 +45,10 @@ impl<T: ?Sized> DetailKey<T> {
 
 /// A type that a detail can have.
 pub trait DetailValue {
-    /// How it is read.
+    /// The type that it is read as.
     type Read<'a>;
 
-    /// The value, where it is of this type.
+    /// The value, if it is of this type.
     fn read(value: &Value) -> Option<Self::Read<'_>>;
 }
 
@@ -106,7 +106,7 @@ read_by_serde!(
 );
 
 impl Detail {
-    /// The value of a detail; none where there is none of its type.
+    /// The value of a detail; `None` if there is none of its type.
     pub fn get<T: DetailValue + ?Sized>(&self, key: DetailKey<T>) -> Option<T::Read<'_>> {
         T::read(self.0.get(key.name)?)
     }
@@ -126,12 +126,12 @@ impl Detail {
         self.set_named(key.name, value);
     }
 
-    /// Sets a detail that has parts.
+    /// Sets a detail with several parts.
     pub fn set_parts<T: Serialize>(&mut self, key: DetailKey<T>, value: &T) {
         self.set(key, serde_json::to_value(value).unwrap_or_default());
     }
 
-    /// Sets a detail whose name another tool gives.
+    /// Sets a detail under a name from another tool.
     pub fn set_named(&mut self, name: impl Into<String>, value: impl Into<Value>) {
         self.0.insert(name.into(), value.into());
     }
@@ -141,7 +141,7 @@ impl Detail {
         self.0.is_empty()
     }
 
-    /// Keeps those whose names are so.
+    /// Keeps those whose names `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|name, _| keep(name));
     }
@@ -160,23 +160,23 @@ macro_rules! details {
 }
 
 details! {
-    /// How Intel MLC went through memory: `random`.
+    /// How Intel MLC accessed memory: `random`.
     ACCESS: str = "access";
     /// The last wake-up latency, as cyclictest's `Act`, ns.
     ACT_NS: f64 = "act_ns";
     /// Throughput of the cores without their siblings, work/s.
     ALONE: f64 = "alone";
-    /// What the CPUs would move were they alone, by the time that they had, B/s.
+    /// The CPUs' bandwidth without competitors, by the time that they had, B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
     /// The whole machine while a command ran.
     AROUND: Around = "around";
-    /// What one array of a loop holds, bytes.
+    /// The size of one array of a loop, bytes.
     ARRAY_BYTES: u64 = "array_bytes";
     /// Arrays that a loop walks.
     ARRAYS: u64 = "arrays";
-    /// Those of the processes that ended while they were watched.
+    /// The attached processes that ended meanwhile.
     ATTACHED_ENDED: str = "attached_ended";
-    /// The processes that ran already and were watched, or that perf counted.
+    /// The running processes that linespeed attached to, or that perf counted.
     ATTACHED_TO: str = "attached_to";
     /// STREAM's average time of a pass, s.
     AVERAGE_SECONDS: f64 = "average_seconds";
@@ -190,15 +190,15 @@ details! {
     BY_COPY_HIGH: f64 = "by_copy_high";
     /// The lower end of its 95 % interval.
     BY_COPY_LOW: f64 = "by_copy_low";
-    /// Where block sizes come from that a tool does not print.
+    /// Where block sizes come from if a tool does not print them.
     BYTES_FROM: str = "bytes_from";
-    /// What this machine can do, measured before.
+    /// The best results of this machine, measured before.
     CEILINGS: Ceilings = "ceilings";
     /// How far two chains of instructions disagree on a clock, as a share.
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
     CLASS: str = "class";
-    /// Which time a rate is of: `elapsed`.
+    /// The time behind a rate: `elapsed`.
     CLOCK: str = "clock";
     /// The core's clock beside it, Hz.
     CLOCK_HZ: f64 = "clock_hz";
@@ -216,37 +216,37 @@ details! {
     CPU_COUNT: f64 = "cpus";
     /// CRC of the routine's bytes, hexadecimal.
     CRC32: str = "crc32";
-    /// Wake-ups or cycles that it was taken from.
+    /// Wake-ups or cycles behind the result.
     CYCLES: u64 = "cycles";
-    /// What the kernels declare to have executed.
+    /// The number of executed instructions that the kernels declare.
     DECLARED: f64 = "declared";
     /// Intel MLC's delay between requests.
     DELAY: u64 = "delay";
     /// Time that threads waited for a disk, s.
     DISK_SECONDS: f64 = "disk_seconds";
-    /// What the firmware says of the distance.
+    /// The distance in the firmware's table.
     DISTANCE: u64 = "distance";
-    /// What was asked of `/dev/cpu_dma_latency`, µs.
+    /// The value requested from `/dev/cpu_dma_latency`, µs.
     DMA_LATENCY_US: u64 = "dma_latency_us";
     /// How each run of a command ended.
     ENDS: Vec<RunEnd> = "ends";
     /// sysbench's number of events.
     EVENTS: f64 = "events";
-    /// Whether lines were evicted with an instruction.
+    /// Whether lines were evicted by an instruction.
     EVICTED: bool = "evicted";
-    /// The fastest copy over the slowest, in the median of the rounds.
+    /// The fastest copy over the slowest, median of the rounds.
     FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
-    /// Whether each copy takes a fixed time, so that its speed-up says nothing.
+    /// Whether each copy takes a fixed time, so that its speed-up means nothing.
     FIXED_TIME: bool = "fixed_time";
-    /// Where a figure stood that a tool prints twice.
+    /// Where a number was read from if a tool prints it twice.
     FROM: str = "from";
-    /// Gaps that were seen.
+    /// Number of gaps.
     GAPS: u64 = "gaps";
-    /// Gaps a second.
+    /// Gaps per second.
     GAPS_PER_SECOND: f64 = "gaps_per_second";
-    /// The figure of every second sample, from the first and from the second on, where samples are kept as a distribution.
+    /// The result of the odd samples and of the even samples, if samples are saved as a distribution.
     HALVES: [f64; 2] = "halves";
-    /// Loads in a sample.
+    /// Loads per sample.
     HOPS_PER_SAMPLE: u64 = "hops_per_sample";
     /// How copies were run.
     HOW: str = "how";
@@ -254,15 +254,15 @@ details! {
     HUGE_SHARE: f64 = "huge_share";
     /// Latency without load, ns.
     IDLE_NS: f64 = "idle_ns";
-    /// Instructions that a ratio was taken of.
+    /// Instructions behind a ratio.
     INSTRUCTIONS: f64 = "instructions";
-    /// Interrupts a second on that CPU.
+    /// Interrupts per second on that CPU.
     INTERRUPTS_PER_S: f64 = "interrupts_per_s";
     /// Time between wake-ups, µs.
     INTERVAL_US: u64 = "interval_us";
-    /// perf's intervals that were added up.
+    /// Number of perf intervals added up.
     INTERVALS: u64 = "intervals";
-    /// Switches to another task a second, against the thread's will.
+    /// Involuntary switches to another task per second.
     INVOLUNTARY_SWITCHES_PER_S: f64 = "involuntary_switches_per_s";
     /// The timed loop.
     KERNEL: str = "kernel";
@@ -270,11 +270,11 @@ details! {
     KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
     /// How a guest ran: `interpreted` or by the processor.
     KVM: str = "kvm";
-    /// The least of several runs, in the figure's unit.
+    /// The minimum of several runs, in the result's unit.
     LEAST: f64 = "least";
     /// Processes that a command left behind, by name.
     LEFT_BEHIND: Vec<String> = "left_behind";
-    /// Cache lines in a sample.
+    /// Cache lines per sample.
     LINES_PER_SAMPLE: u64 = "lines_per_sample";
     /// What loaded the memory.
     LOAD: str = "load";
@@ -282,57 +282,57 @@ details! {
     LOADAVG: str = "loadavg";
     /// The CPUs that loaded the memory.
     LOADERS: str = "loaders";
-    /// How often a command's threads were looked at.
+    /// How often a command's threads were sampled.
     LOOKS: Looks = "looks";
     /// An upper bound of a command's largest resident set, bytes.
     MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
     /// A command's largest resident set, bytes.
     MAX_RSS_BYTES: u64 = "max_rss_bytes";
-    /// How a clock was taken.
+    /// How a clock was measured.
     METHOD: str = "method";
-    /// Migrations a second.
+    /// Migrations per second.
     MIGRATIONS_PER_S: f64 = "migrations_per_s";
     /// Wake-ups that were left out because the thread was late.
     MISSED: u64 = "missed";
-    /// `user` where a counter counted in user mode alone.
+    /// `user` if a counter counted in user mode alone.
     MODE: str = "mode";
-    /// The most of several runs, in the figure's unit.
+    /// The maximum of several runs, in the result's unit.
     MOST: f64 = "most";
     /// The clock by a chain of multiplies, Hz.
     MULTIPLY_CHAIN_HZ: f64 = "multiply_chain_hz";
     /// Cycles of a multiply.
     MULTIPLY_CYCLES: u64 = "multiply_cycles";
-    /// What its source says of a published figure.
+    /// The source's note on a published result.
     NOTE: str = "note";
-    /// Latency at 80 % of the most load, ns.
+    /// Latency at 80 % of the peak load, ns.
     NS_AT_80_PERCENT_OF_PEAK: f64 = "ns_at_80_percent_of_peak";
-    /// Latency at half of the most load, ns.
+    /// Latency at half of the peak load, ns.
     NS_AT_HALF_OF_PEAK: f64 = "ns_at_half_of_peak";
-    /// Time a load of all chains together, ns.
+    /// Time per load of all chains together, ns.
     NS_PER_HOP_OF_ALL: f64 = "ns_per_hop_of_all";
     /// Whether the kernel's NUMA balancing was on.
     NUMA_BALANCING: bool = "numa_balancing";
-    /// Share of the pages that were proven to lie on the node.
+    /// Share of the pages that were verified to lie on the node.
     ON_NODE: f64 = "on_node";
     /// Wake-ups beyond cyclictest's histogram.
     OVERFLOW: u64 = "overflow";
     /// Page size: `4KiB`.
     PAGE: str = "page";
-    /// Where in a page the routine began.
+    /// The routine's offset in its page.
     PAGE_OFFSET: u64 = "page_offset";
-    /// Pages whose place was proven.
+    /// Pages with a verified place.
     PAGES: u64 = "pages";
-    /// What a pair of CPUs took altogether, µs.
+    /// The total time for a pair of CPUs, µs.
     PAIR_US: f64 = "pair_us";
-    /// Pairs of runs that an interruption cut into.
+    /// Pairs of runs cut by an interruption.
     PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
-    /// The proof of where the memory lay.
+    /// The proof of the memory's placement.
     PLACEMENT: str = "placement";
     /// Cycles of each portion of a pass.
     PORTIONS: Value = "portions";
     /// Portions in a pass.
     PORTIONS_PER_PASS: u64 = "portions_per_pass";
-    /// Time of a branch that is predicted, ns.
+    /// Time of a predicted branch, ns.
     PREDICTED_BRANCH_NS: f64 = "predicted_branch_ns";
     /// The real-time priority of a thread.
     PRIORITY: u64 = "priority";
@@ -340,45 +340,45 @@ details! {
     PRIMES: u64 = "primes";
     /// Processes of a tool at work.
     PROCESSES: u64 = "processes";
-    /// Where a figure was published.
+    /// Where a result was published.
     PUBLISHED_IN: str = "published_in";
-    /// What changes of its surroundings did to a command.
+    /// The effects of changed surroundings on a command.
     PROBES: Vec<Probe> = "probes";
     /// The clock while it rose: milliseconds, Hz.
     RAMP_MS_HZ: Value = "ramp_ms_hz";
-    /// What a counter counted, before it was scaled to the whole time.
+    /// A counter's value before scaling to the whole time.
     RAW: u64 = "raw";
     /// Resolution of cyclictest's output, ns.
     RESOLUTION_NS: f64 = "resolution_ns";
-    /// Times that a sample handed lines over.
+    /// Handovers of lines per sample.
     ROUNDS_PER_SAMPLE: u64 = "rounds_per_sample";
-    /// Runs that perf took the mean of.
+    /// Number of runs that perf averaged.
     RUNS: u64 = "runs";
     /// The program that did the work, with the version that it prints: `sysbench 1.0.20`.
     PROGRAM: str = "program";
-    /// What a command was run under: `taskset -c 0`.
+    /// The wrapper of a command: `taskset -c 0`.
     RUN_UNDER: str = "run_under";
-    /// Runs that were asked for.
+    /// Requested number of runs.
     RUNS_ASKED: u64 = "runs_asked";
-    /// What samples of user mode say.
+    /// What samples of user mode show.
     SAMPLED: Sampled = "sampled";
     /// Time of a pass, s.
     SECONDS: f64 = "seconds";
     /// Median latency of each set of pages, ns.
     SETS_OF_PAGES: Value = "sets_of_pages";
-    /// What a recipe was set to: `exponent=30000`.
+    /// The settings of a recipe: `exponent=30000`.
     SETTINGS: Vec<String> = "settings";
-    /// Share of all the time that was watched.
+    /// Share of all the watched time.
     SHARE_OF_ALL: f64 = "share_of_all";
-    /// The CPU that was slowest.
+    /// The slowest CPU.
     SLOWEST_CPU: u64 = "slowest_cpu";
-    /// How fast that one was, over the median.
+    /// Its speed over the median.
     SLOWEST_SHARE: f64 = "slowest_share";
-    /// Softirqs a second on that CPU.
+    /// Softirqs per second on that CPU.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
     /// Where a count comes from: `rusage`, `sched`, `pmu`.
     SOURCE: str = "source";
-    /// How far several runs were apart, in the figure's unit.
+    /// The standard deviation of several runs, in the result's unit.
     STANDARD_DEVIATION: f64 = "standard_deviation";
     /// perf's standard error, as a share.
     STANDARD_ERROR: f64 = "standard_error";
@@ -386,21 +386,21 @@ details! {
     STATED: f64 = "stated";
     /// Steal time, as a share.
     STOLEN_SHARE: f64 = "stolen_share";
-    /// The groups of CPUs that counts were added up over.
+    /// The groups of CPUs over which counts were summed.
     SUM_OF: str = "sum_of";
-    /// Share of a group's time that other programs took.
+    /// Share of a group's time used by other processes.
     TAKEN_BY_OTHERS: f64 = "taken_by_others";
     /// The upper end of its 95 % interval.
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
     /// The lower end of its 95 % interval.
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
-    /// Rounds that it was taken from.
+    /// Number of rounds behind it.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
     /// The number of a thread.
     THREAD: u64 = "thread";
     /// Threads of a command, or of a tool.
     THREADS: u64 = "threads";
-    /// A command's threads: the most at once, how many were looked at, and their CPU time.
+    /// A command's threads: the most at once, how many were sampled, and their CPU time.
     THREADS_SEEN: ThreadsSeen = "threads";
     /// The shortest gap that counts, ns.
     THRESHOLD_NS: f64 = "threshold_ns";
@@ -410,7 +410,7 @@ details! {
     TOGETHER: f64 = "together";
     /// What Intel MLC loaded the memory with.
     TRAFFIC: str = "traffic";
-    /// Which of several commands that were run in turn, from 1; the others are held against the first.
+    /// The number of one of several alternating commands, from 1; the others are compared with the first.
     TURN: u64 = "turn";
     /// The unit that perf prints.
     UNIT: str = "unit";
@@ -418,15 +418,15 @@ details! {
     VECTORS: str = "vectors";
     /// The version of the tool.
     VERSION: str = "version";
-    /// Switches to another task a second, because the thread waited.
+    /// Voluntary switches to another task per second: the thread waited.
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
-    /// What held a command when none of its threads ran: how often each was seen.
+    /// What blocked a command while none of its threads ran: how often each was seen.
     WAITING: Waiting = "waiting";
-    /// What threads of a command waited for, whether others ran or not.
+    /// What threads of a command waited for, whether or not others ran.
     WAITS: ThreadWaits = "waits";
-    /// Time that was watched, s.
+    /// Watched time, s.
     WATCHED_SECONDS: f64 = "watched_seconds";
-    /// What a figure stays within: `package`.
+    /// What a result stays within: `package`.
     WITHIN: str = "within";
     /// What one unit of a workload's work is.
     WORK: str = "work";
@@ -434,7 +434,7 @@ details! {
     WORK_DONE: f64 = "work_done";
     /// The command that another tool measured.
     WORKLOAD: str = "workload";
-    /// Time of writing and reading a byte of a pipe within one thread, ns.
+    /// Time to write and read a byte of a pipe within one thread, ns.
     WRITE_AND_READ_NS: f64 = "write_and_read_ns";
 }
 

@@ -1,5 +1,5 @@
-//! What a record means: the cache levels found in it, how far each resource is from line speed, and findings.
-//! The types only; the figures come from the `diagnose` crate, which computes them from a record alone.
+//! The meaning of a record: the cache levels in it, how far each resource is from line speed, and findings. The types
+//! only; the `diagnose` crate computes them from a record alone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,55 +17,55 @@ use crate::text::Text;
 use crate::turns::Turns;
 use crate::{Label, Labels};
 
-/// Everything that follows from a record's figures.
+/// All conclusions from a record's results.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
-    /// Where the latency curve was measured that the levels, the headline and the chart are of; absent without a curve.
+    /// Where the latency curve behind the levels, the headline and the chart was measured; absent without a curve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_curve: Option<CurvePlace>,
-    /// One entry a resource: its ceiling and what was delivered.
+    /// One entry per resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,
-    /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
+    /// Resources whose measurement did not reach them, a sentence each: memory measured within the caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
-    /// CPUs that others used on average during the run, of one command while it ran; absent where that was too short to tell.
+    /// CPUs that other processes used on average during the run, for one command while it ran; absent if that was too short.
     pub used_by_others: Option<f64>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
-    /// One entry a resource: from its ceiling down to what is delivered, cause by cause.
+    /// One entry per resource: from its ceiling down to what is delivered, cause by cause.
     #[serde(rename = "ladders", skip_serializing_if = "Vec::is_empty")]
     pub loss_breakdowns: Vec<LossBreakdown>,
-    /// Rules that could not look because what they need is not in the record.
+    /// Rules without the data that they need in the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_looked_for: Vec<NotLookedFor>,
-    /// What the matrices of a machine with several nodes say; absent for one node.
+    /// What the matrices of a machine with several nodes show; absent for one node.
     pub numa: Option<Numa>,
-    /// Where the machine's CPUs really are; absent where nobody looked.
+    /// Where the machine's CPUs really are; absent if not measured.
     pub shape: Option<Shape>,
-    /// How each workload scales, one entry a workload and placement.
+    /// How each workload scales, one entry per workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<Scaling>,
-    /// What siblings add to each workload that was run with and without them.
+    /// What siblings add to each workload measured with and without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<SiblingsAdd>,
     /// What each layer of the machine adds to the time of one routine, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
-    /// What each step between two layers costs, and what that says; absent where layers were not timed in turn.
+    /// What each step between two layers costs, and what that means; absent if layers were not timed alternately.
     pub overhead: Option<Overhead>,
     /// How to lay a program out on a machine of several nodes; absent for one node.
     pub plan: Option<Plan>,
     /// What a command was bound by; only in records of `linespeed stat`.
     pub bound: Option<Bound>,
-    /// How commands differ that were run in turn; only in records of `linespeed stat` of several.
+    /// How several alternating commands differ; only in records of `linespeed stat` with several commands.
     pub turns: Option<Turns>,
 }
 
-/// The CPU and the node's memory of a latency curve; absent where the record does not tell.
+/// The CPU and the memory node of a latency curve; absent if the record has none.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePlace {
@@ -76,17 +76,17 @@ pub struct CurvePlace {
 }
 
 impl CurvePlace {
-    /// Where a figure was measured.
+    /// Where a result was measured.
     pub fn of_figure(labels: &Labels) -> Self {
         Self { cpu: labels.count(Label::Cpu), node: labels.count(Label::Node) }
     }
 }
 
-/// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
+/// What nodes cost a program that ignores them, and whether the firmware's distances are right.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
-    /// Nodes with memory that were measured.
+    /// Number of measured nodes with memory.
     pub nodes: u32,
     /// Median latency to a node's own memory, ns.
     pub local_ns: Option<f64>,
@@ -96,18 +96,18 @@ pub struct Numa {
     pub slowest: Option<(u32, u32, f64)>,
     /// Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
     pub remote_share: f64,
-    /// Latency that such a program sees on average over its accesses, relative to local (1.5 is half more).
+    /// Average latency of such a program's accesses, relative to local (1.5 is half more).
     pub ignoring_factor: Option<f64>,
-    /// The same for bandwidth: what it gets relative to what local accesses would get (0.6 is 40 % less).
+    /// The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
     pub bandwidth_factor: Option<f64>,
     /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     pub distance_agreement: Option<f64>,
-    /// Pairs whose distance disagrees with what was measured, a phrase each.
+    /// Pairs whose distance disagrees with the measurement, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
-    /// What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
+    /// What the worst of them costs a program that follows the table and takes the slower node for the nearer one.
     pub distance_loss: Option<Verdict>,
-    /// Which figures these are, and what follows, in a sentence or two.
+    /// What these results are, and what follows, in a sentence or two.
     pub meaning: Text,
 }
 
@@ -120,75 +120,76 @@ pub struct Scaling {
     pub workload: String,
     /// `cores-first`, `siblings-first`, `node-compact`, `node-spread`.
     pub placement: String,
-    /// Steps that were fitted.
+    /// Number of fitted steps.
     pub points: u32,
-    /// Least and most threads of the steps that were fitted. Not all are where siblings begin to share cores: with
-    /// `cores-first` those of the cores alone, with other placements those beyond one thread, which alone is alone.
+    /// Least and most threads of the fitted steps. Not all steps are fitted if siblings share cores: with `cores-first`
+    /// only the cores without siblings, with other placements only more than one thread, since one thread has its core
+    /// to itself.
     pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread by the fit, work/s.
     pub rate: f64,
-    /// Share of the work that is serialized (sigma).
+    /// The serialized share of the work (sigma).
     pub contention: f64,
-    /// Cost of keeping threads coherent, a pair of threads (kappa).
+    /// Cost of keeping threads coherent, per pair of threads (kappa).
     pub coherency: f64,
     /// Median distance of the measured points from the fit, relative.
     pub residual: f64,
     /// Speed-up of the last step over one thread.
     pub speedup: f64,
-    /// Between what the intervals of both steps allow it to lie.
+    /// The interval of the speed-up, from the intervals of both steps.
     pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
-    /// Threads beyond which more of them add less than half of what they should; absent where that was not reached.
+    /// Threads beyond which each adds less than half of its due; absent if not reached.
     pub knee: Option<u32>,
     /// What it means, in sentences.
     pub meaning: Text,
-    /// The steps that were measured, by rising threads.
+    /// The measured steps, by rising threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Whether a step in doubt makes some speed-up more than so many threads can have.
+    /// Whether a step in doubt makes some speed-up exceed its number of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
 }
 
 impl Scaling {
-    /// Whether a speed-up can be: a disturbed line's is none where it is above its threads.
+    /// Whether a speed-up is possible: in a disturbed line, one above its threads is not.
     pub fn is_possible(&self, step: &Step) -> bool {
         !self.disturbed || step.efficiency <= 1.0
     }
 
-    /// Whether the speed-up is known so badly that nothing else follows: to worse than a tenth of it.
+    /// Whether the speed-up is too imprecise for any conclusion: worse than to a tenth of it.
     pub fn is_too_noisy(&self) -> bool {
         self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)
     }
 
-    /// Throughput of so many threads by the fit, work/s.
+    /// Throughput of this many threads by the fit, work/s.
     pub fn throughput_at(&self, threads: f64) -> f64 {
         let others = threads - 1.0;
         self.rate * threads / (1.0 + self.contention * others + self.coherency * threads * others)
     }
 }
 
-/// One step of scaling, against one thread of the same workload.
+/// One step of scaling, relative to one thread of the same workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Threads, or copies of a command.
     pub threads: u32,
-    /// What they did together, work/s.
+    /// Their total throughput, work/s.
     pub throughput: f64,
-    /// Over one thread.
+    /// Throughput over that of one thread.
     pub speedup: f64,
     /// Speed-up over threads: 1 is linear.
     pub efficiency: f64,
 }
 
-/// What a figure rests on.
+/// The basis of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Both sides were measured.
     Measured,
-    /// One side follows from a smaller step, if the rest is like it.
+    /// One side is extrapolated from a smaller step, assuming that the rest behaves like it.
     Extrapolated,
 }
 
@@ -200,11 +201,11 @@ pub struct SiblingsAdd {
     /// Its block size, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Throughput of all CPUs over that of one thread a core, less one (0.13 is 13 % more).
+    /// Throughput of all CPUs over that of one thread per core, minus one (0.13 is 13 % more).
     pub adds: f64,
-    /// Whether the step of one thread a core was measured.
+    /// Whether the step of one thread per core was measured.
     pub basis: Basis,
-    /// The figures, in sentences.
+    /// The results, in sentences.
     pub says: Text,
 }
 
@@ -214,26 +215,26 @@ pub struct SiblingsAdd {
 pub struct Layer {
     /// `kernel`, `user`, `guest kernel`, `guest user`.
     pub layer: String,
-    /// What the routine was bound to, where that is told: `none`, `cpu 3`.
+    /// The binding of the routine, if known: `none`, `cpu 3`.
     pub bound: Option<String>,
-    /// `on` or `off`, where that is told.
+    /// `on` or `off`, if known.
     pub interrupts: Option<String>,
     /// Time of a pass, in the measurement's unit: the mean of all passes.
     pub time: f64,
-    /// The same in seconds, where that was timed.
+    /// The same in seconds, if timed.
     pub seconds: Option<f64>,
-    /// 95 % interval of a pass's median, where there are samples enough.
+    /// 95 % interval of a pass's median, if there are enough samples.
     pub interval: Option<(f64, f64)>,
     /// Standard deviation ÷ mean, because the field's tables use it.
     pub variation: Option<f64>,
     /// How much longer than the fastest layer all its passes took (0.12 is 12 %).
     pub over: f64,
-    /// The interval of that, from the portions that both ran in turn; it holds for all steps together.
+    /// The interval of that, from the portions that both ran alternately; it holds for all steps together.
     pub over_interval: Option<(f64, f64)>,
-    /// What happened beside it: interrupts, switches, migrations a second.
+    /// Events during it: interrupts, switches, migrations per second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Text>,
-    /// Why the figure should not be leaned on.
+    /// Why the result is unreliable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
     /// The same in words.
@@ -242,20 +243,20 @@ pub struct Layer {
     pub from: String,
 }
 
-/// What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
+/// The cost of layers of the machine, timed alternately with the same bytes: one entry per step, in which one thing
 /// differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
-    /// The fastest layer, which the others are held against.
+    /// The fastest layer, with which the others are compared.
     pub line_speed: String,
-    /// A layer compared with itself: what this machine's noise alone makes of a step.
+    /// A layer compared with itself: a step that is noise alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The same in words.
     pub floor_says: Text,
     /// What differs between two layers, and what it costs.
     pub steps: Vec<LayerStep>,
-    /// What the published comparison of layers concluded, and whether these figures say the same.
+    /// The conclusions of the published comparison of layers, and whether these results confirm them.
     pub claims: Vec<Claim>,
 }
 
@@ -271,7 +272,7 @@ pub struct LayerStep {
     pub without: String,
     /// The layer with it.
     pub with: String,
-    /// Portions of the routine that both did in turn.
+    /// Portions of the routine that both ran alternately.
     pub rounds: u64,
     /// What it costs, as a share of the time without it.
     pub verdict: Verdict,
@@ -280,31 +281,31 @@ pub struct LayerStep {
     pub unreliable: bool,
     /// The same in words.
     pub says: Text,
-    /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
-    /// interrupts/s`; where that cannot be, it says so.
+    /// The cost divided by each kind of counted events: `0.8 µs for each of 250 interrupts/s`; if it cannot be divided,
+    /// why.
     pub each: Option<Text>,
 }
 
-/// A published conclusion, held against figures.
+/// A published conclusion, compared with results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The conclusion.
     pub claim: Text,
-    /// What these figures say of it.
+    /// What these results show about it.
     pub answer: Answer,
     /// Why.
     pub why: Text,
 }
 
-/// What figures say of a conclusion.
+/// What results show about a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// They say the same.
+    /// They agree.
     Supported,
-    /// They say the contrary.
+    /// They show the opposite.
     Contradicted,
-    /// They do not tell.
+    /// Inconclusive.
     CannotTell,
 }
 
@@ -318,11 +319,11 @@ pub struct Level {
     pub latency_ns: f64,
     /// The same in cycles of the core clock.
     pub latency_cycles: Option<f64>,
-    /// Working set at which the curve leaves it, bytes; absent for memory.
+    /// Working set beyond which the latency rises to the next level, bytes; absent for memory.
     pub measured_bytes: Option<u64>,
-    /// What sysfs says that it holds, bytes.
+    /// Its size in sysfs, bytes.
     pub advertised_bytes: Option<u64>,
-    /// How the two agree, one sentence.
+    /// How the two sizes agree, one sentence.
     pub judgement: Text,
 }
 
@@ -332,7 +333,7 @@ pub struct Level {
 pub struct Resource {
     /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.
     pub name: String,
-    /// Unit of both figures.
+    /// Unit of both values.
     pub unit: String,
     /// The fastest that the hardware could go.
     pub ceiling: Option<f64>,
@@ -340,28 +341,28 @@ pub struct Resource {
     pub source: Option<CeilingSource>,
     /// What was delivered.
     pub delivered: f64,
-    /// Share of line speed that is delivered (1 is all of it), where the ceiling is the hardware's or its family's.
+    /// Delivered share of line speed (1 is all of it), if the ceiling is the hardware's or its family's.
     pub share: Option<f64>,
-    /// Which figures these are, one sentence.
+    /// What these values are, one sentence.
     pub meaning: Text,
-    /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
+    /// Why the results behind it are unreliable, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// By how much the figure differs between its two interleaved halves, every second sample each, as a share of their mean;
-    /// absent where fewer than four samples, or none of them, were kept.
+    /// The difference of the result between its two interleaved halves, every second sample each, as a share of their mean;
+    /// absent with fewer than four saved samples.
     pub repeatability: Option<f64>,
-    /// The lowest and the highest ceiling over the parts of the processor's family, where the ceiling is the family's: this part's
+    /// The lowest and the highest ceiling over the parts of the processor's family, if the ceiling is the family's: this part's
     /// lies between them, and so does the share.
     pub family_ceilings: Option<(f64, f64)>,
-    /// What was published of machines like it; absent where nothing was.
+    /// Published results of similar machines; absent if there are none.
     pub typical: Option<Typical>,
-    /// How it stands beside that; absent where nothing was published of a machine that is known.
+    /// How it compares with them; absent if none were published for a known machine.
     pub position: Option<Position>,
-    /// A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others took.
+    /// A fact beside it that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     pub beside: Option<Text>,
 }
 
-/// The range of published figures of machines like one.
+/// The range of published results of similar machines.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Typical {
@@ -369,19 +370,19 @@ pub struct Typical {
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// This machine's figure that was measured like them, where that is another than what is delivered: a load on large pages, a
-    /// wake-up with idle states held off.
+    /// This machine's result measured in the same way, if it is another than the delivered one: a load on large pages,
+    /// a wake-up with idle states held off.
     pub compared: Option<f64>,
-    /// The machines that they are of: `AMD Zen 4 (Genoa)`.
+    /// The machines behind them: `AMD Zen 4 (Genoa)`.
     pub of: String,
     /// Who published them.
     pub sources: Vec<String>,
-    /// Whether they are of bare metal, and this is a guest.
+    /// Whether they are of bare metal while this is a guest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_bare_metal: bool,
 }
 
-/// How a figure stands beside the published ones of machines like its own.
+/// How a result compares with published ones of similar machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Position {
@@ -391,8 +392,8 @@ pub enum Position {
     Normal,
     /// Above all of them.
     High,
-    /// Nothing is known of such a processor.
+    /// No results of such a processor are known.
     UnknownMachine,
-    /// Others used the CPUs meanwhile.
+    /// Other processes used the CPUs meanwhile.
     NotRepresentative,
 }

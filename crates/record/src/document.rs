@@ -15,7 +15,7 @@ use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
-/// ignore those that they do not know; a meaning that changes takes a new version.
+/// ignore unknown ones; a changed meaning needs a new version.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Records above this size are refused rather than read into memory. The largest real ones (1,024 CPUs, `--full`)
@@ -34,10 +34,10 @@ pub struct Record {
     pub started: String,
     /// How long it took, seconds.
     pub seconds: Option<f64>,
-    /// The command line that made it.
+    /// The command line that created it.
     #[serde(default)]
     pub command: Vec<String>,
-    /// How thorough it was asked to be; absent where there is no choice.
+    /// The requested thoroughness; absent if there is no choice.
     pub mode: Option<RunMode>,
     /// How the run ended.
     #[serde(default)]
@@ -51,20 +51,20 @@ pub struct Record {
     /// What was measured.
     #[serde(default)]
     pub measurements: Vec<Measurement>,
-    /// What could be measured and what not.
+    /// What could and could not be measured.
     #[serde(default)]
     pub coverage: Vec<Coverage>,
-    /// Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
+    /// Where the CPUs were meanwhile; absent if not sampled, and for a single CPU.
     pub looks: Option<Looks>,
-    /// The longest gaps of busy loops and the latest wake-ups, and who took that time.
+    /// The longest gaps of busy loops and the latest wake-ups, and what used that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_gaps: Vec<LongGap>,
-    /// What follows from it.
+    /// The conclusions from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
-    /// A machine at work, interval by interval; absent where it was not watched.
+    /// A machine at work, interval by interval; absent without a recording.
     pub watch: Option<Watch>,
-    /// Where its figures came from, when other tools measured them; absent for what linespeed measured.
+    /// Where its results came from, if other tools measured them; absent for linespeed's own results.
     pub import: Option<Import>,
 }
 
@@ -81,10 +81,10 @@ pub struct Tool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Ended {
-    /// It did all that it was asked for.
+    /// It completed everything requested.
     #[default]
     Complete,
-    /// A signal ended it early; what was measured before stands in the record.
+    /// A signal ended it early; the record holds the results until then.
     Interrupted {
         /// The signal's number.
         signal: i32,
@@ -123,12 +123,12 @@ impl Record {
         json::write_text(self)
     }
 
-    /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
+    /// Reads a record from JSON text. Implausible results are withheld, and its coverage reports them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
         Self::from_json_within(text, u64::MAX)
     }
 
-    /// The same unless what is made of the text takes more than `room` bytes of memory.
+    /// The same, unless the record would need more than `room` bytes of memory.
     pub fn from_json_within(text: &[u8], room: u64) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
@@ -139,13 +139,13 @@ impl Record {
             Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
             Some(_) => {}
         }
-        // Twice what a record of tools' output takes (61 MB of 40,000 figures): the rest is for its tables and how they are drawn.
+        // Twice what a record of other tools' output needs (61 MB for 40,000 results): the rest is for tables and rendering.
         let needed = memory_of(text)?;
         if needed > room {
             return Err(ReadError::NoRoom { needed, room });
         }
         let record: Self = serde_json::from_slice(text).map_err(|error| {
-            // A record of another form may fail anywhere: its number says so.
+            // A record of another form may fail anywhere: its version number identifies it.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
                 Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
@@ -155,7 +155,8 @@ impl Record {
         record.checked()
     }
 
-    /// Leaves out samples, distributions, coverage and diagnosis, which are long and of which thousands of records need nothing.
+    /// Removes samples, distributions, coverage and diagnosis, which are long and which comparing thousands of records does not
+    /// need.
     pub fn keep_summaries(&mut self) {
         for m in &mut self.measurements {
             (m.samples, m.marks, m.distribution, m.origin) = Default::default();
@@ -164,7 +165,7 @@ impl Record {
         (self.coverage, self.diagnosis) = (Vec::new(), Diagnosis { shape, ..Diagnosis::default() });
     }
 
-    /// What was read, with figures that cannot be what they say withheld.
+    /// The parsed record, with implausible results withheld.
     pub(crate) fn checked(mut self) -> Result<Self, ReadError> {
         if self.schema > SCHEMA_VERSION {
             return Err(ReadError::Newer(self.schema));
@@ -197,7 +198,7 @@ impl Record {
         Self::read_within(path, u64::MAX)
     }
 
-    /// Reads a record from a file unless it, and what is made of it, takes more than `room` bytes of memory.
+    /// Reads a record from a file unless it would need more than `room` bytes of memory.
     pub fn read_within(path: &Path, room: u64) -> Result<Self, ReadError> {
         let file = std::fs::File::open(path).map_err(ReadError::Io)?;
         let size = file.metadata().map_err(ReadError::Io)?.len();
@@ -205,7 +206,7 @@ impl Record {
             return Err(ReadError::TooLarge(size));
         }
         let mut text = Vec::new();
-        // A pipe or a device tells no size: the limit holds there too.
+        // A pipe or a device reports no size: the limit holds there also.
         file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(ReadError::Io)?;
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(ReadError::TooLarge(text.len() as u64));
@@ -219,7 +220,7 @@ impl Record {
     }
 }
 
-/// About how many bytes a JSON text takes once it is read.
+/// About how many bytes of memory a parsed JSON text needs.
 pub(crate) fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
     extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
@@ -255,7 +256,7 @@ pub enum ReadError {
         thousands(MAX_RECORD_BYTES as f64)
     )]
     TooLarge(u64),
-    /// More memory than this process may take.
+    /// More memory than this process may use.
     #[error(
         "takes about {} of memory, and {} are left for this process: read fewer at once, or raise the limit \
          (memory.max of its cgroup, ulimit -v)",
@@ -263,9 +264,9 @@ pub enum ReadError {
         bytes(*.room)
     )]
     NoRoom {
-        /// About what it takes, bytes.
+        /// About what it needs, bytes.
         needed: u64,
-        /// What there is, bytes.
+        /// What is available, bytes.
         room: u64,
     },
 }
@@ -273,10 +274,10 @@ pub enum ReadError {
 /// Why JSON is no record.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// A list, where a record is an object.
+    /// A list instead of an object.
     #[error("it is a list, and a record is an object")]
     List,
-    /// It has no number of a schema.
+    /// It has no schema number.
     #[error("it has no \"schema\" number")]
     NoSchema,
     /// A list of CPUs is longer than the machine has CPUs.

@@ -1,4 +1,4 @@
-//! Doubts: what stands against a figure. Code decides by their kind.
+//! Doubts: reasons why a result is unreliable. Code decides by their kind.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ const UNRELIABLE: Template = Template::new("doubt-see-notes", "unreliable");
 /// Most characters of a doubt in a few words.
 const SHORT: usize = 32;
 
-/// What a doubt is about, as far as something is decided by it.
+/// What a doubt is about, as far as code depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubtKind {
     /// The interval, or the scatter, is wider than the measurement's target.
@@ -36,17 +36,17 @@ pub enum DoubtKind {
     Other,
 }
 
-/// What stands against a figure. In a record it is two keys of the figure: `doubt` and `doubt_code`.
+/// A reason why a result is unreliable. In a record it is two keys of the result: `doubt` and `doubt_code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
 
-/// As it stands in JSON, among the keys of what it is a doubt about.
+/// As written in JSON, among the keys of the doubted result.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
-    /// Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    /// Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: String,
-    /// What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    /// The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doubt_code: Option<String>,
 }
@@ -58,7 +58,7 @@ impl From<Written> for Doubt {
 }
 
 impl Doubt {
-    /// As it stands in a record.
+    /// As read from a record.
     pub(crate) fn read(code: Option<String>, words: String) -> Self {
         Self(Text::read(code, words))
     }
@@ -70,14 +70,14 @@ impl From<Doubt> for Written {
     }
 }
 
-/// How noisy a figure is and why.
+/// How noisy a result is and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// How much: `too noisy: the median is known to ±12 % only`.
+    /// How noisy: `too noisy: the median is known to ±12 % only`.
     pub extent: String,
-    /// The cause that the marks show.
+    /// The cause that the marks show, or that there is none.
     pub cause: String,
-    /// Whether that is one.
+    /// Whether there is one.
     pub is_explained: bool,
 }
 
@@ -87,7 +87,7 @@ impl Doubt {
         Self(crate::text!(NOISE, extent))
     }
 
-    /// The same, with the causes that the marks show; none is said, too.
+    /// The same, with the causes that the marks show, or that they show none.
     pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
         Self(if causes.is_empty() {
             crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))
@@ -96,7 +96,7 @@ impl Doubt {
         })
     }
 
-    /// The same noise with a cause that shows elsewhere; `None` where it has one, or is about something else.
+    /// The same noise with a cause found elsewhere; `None` if it already has one, or is about something else.
     pub fn explained_by(&self, cause: Text) -> Option<Self> {
         let noise = self.noise().filter(|noise| !noise.is_explained)?;
         // The extent follows the template's own words.
@@ -131,7 +131,7 @@ impl Doubt {
         }
     }
 
-    /// The noise and its cause, where it is about noise and its cause is given.
+    /// The noise and its cause, if it is about noise and has a cause.
     pub fn noise(&self) -> Option<Noise> {
         if self.kind() != DoubtKind::TooNoisy {
             return None;
@@ -152,7 +152,7 @@ impl Doubt {
         self.0.code()
     }
 
-    /// What stands in one of its places.
+    /// The value at one of its places.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.value(name)
     }
@@ -164,7 +164,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Another program's words, too.
+/// Also from another program's words.
 impl<T: Into<Text>> From<T> for Doubt {
     fn from(words: T) -> Self {
         Self(words.into())

@@ -1,4 +1,4 @@
-//! What figures of a diagnosis rest on.
+//! What the results of a diagnosis rest on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,16 +11,16 @@ use crate::text::Text;
 pub enum CeilingSource {
     /// From this machine's parts: channels × MT/s × 8 B, the advertised clock.
     Parts,
-    /// From what was published of the processor's family: the highest of its parts.
+    /// From published results of the processor's family: the highest of its parts.
     Family,
     /// The best ever measured on this machine.
     Measured,
 }
 
-/// One figure behind a finding.
+/// One result behind a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The figure in words and units.
+    /// The result with its unit, in words.
     pub says: Text,
     /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     pub from: String,

@@ -1,17 +1,19 @@
-//! How much a record's text asks for, before memory is taken for it: a few bytes of JSON can stand for many of a list.
+//! How much memory a record's text needs, before it is allocated: a few bytes of JSON can stand for long lists.
 
-/// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so its nodes and siblings at most.
+/// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so the upper bound of nodes and
+/// siblings.
 const MOST_CPUS: usize = 8192;
-/// The most items of a list that a record may have: samples, figures of every pair of a thousand CPUs.
+/// The most items of a list in a record: samples, results of every pair of a thousand CPUs.
 const MOST_ITEMS: usize = 1 << 20;
-/// Lists of which a machine has no more than CPUs.
+/// Lists that are no longer than the machine's number of CPUs.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
-/// Moments of a watch, which keeps a few hundred.
+/// Moments of a recording, which keeps a few hundred.
 const MOST_MOMENTS: usize = 8192;
-/// Lists in lists; the parser refuses more.
+/// The deepest nesting of lists; the parser refuses more.
 const MOST_DEEP: usize = 200;
 
-/// What an object, a list and any other value take, bytes: a map's node, a vector, a value of one that has just grown.
+/// The size of an object, a list and any other value, bytes: a map's node, a vector, a value of one that has just
+/// grown.
 const OBJECT: u64 = 320;
 const LIST: u64 = 64;
 const VALUE: u64 = 48;
@@ -25,14 +27,14 @@ pub struct LongList {
     pub most: usize,
 }
 
-/// An object or a list that has not ended.
+/// An unfinished object or list.
 struct Open<'a> {
     name: &'a [u8],
     most: usize,
     items: usize,
 }
 
-/// About how many bytes a JSON text takes once it is read. What is no JSON is left to the parser.
+/// About how many bytes of memory a parsed JSON text needs. Invalid JSON is left to the parser.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! `--fail-on`: what ends a command with 1.
+//! `--fail-on`: conditions for exit status 1.
 
 use crate::difference::{MUCH, WORTH_TELLING};
 use crate::finding::Severity;
@@ -11,9 +11,9 @@ use crate::metrics;
 pub enum FailOn {
     /// A finding at or above this level.
     Finding(Severity),
-    /// A loss of speed of this share, of these metrics or of all.
+    /// A loss of this share of speed, in these metrics or in all.
     Slower(f64, Vec<String>),
-    /// Results that are too noisy to tell.
+    /// Inconclusive results.
     Noisy,
 }
 
@@ -22,7 +22,7 @@ impl FailOn {
     ///
     /// # Errors
     ///
-    /// Anything else, with the way out.
+    /// Anything else, with the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Ok(level) = text.parse() {
             return Ok(Self::Finding(level));
@@ -52,7 +52,7 @@ impl FailOn {
         levels.min()
     }
 
-    /// The terms of a gate; `None` where none is asked for.
+    /// The terms of a gate; `None` if there are none.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl FailOn {
         }
     }
 
-    /// What a command has no use for, in words.
+    /// The terms that a command cannot use, in words.
     pub fn refused(all: &[Self], command: &str) -> Option<&'static str> {
         let of_findings = |one: &Self| matches!(one, Self::Finding(_));
         let of_metrics = |one: &Self| matches!(one, Self::Slower(_, metrics) if !metrics.is_empty());

@@ -1,6 +1,6 @@
-//! How a record's file is called.
+//! The name of a record's file.
 
-/// Bytes of a host's name in it: of the 255 that a file's name may have the rest is left to the time, a number and an ending.
+/// Bytes of a host's name in it: of the 255 in a file's name, the rest is left to the time, a number and an ending.
 const MOST_OF_HOST: usize = 200;
 
 /// What stands for the host in the name of a redacted record's file.

@@ -1,4 +1,4 @@
-//! What costs speed: a finding, how bad and how sure it is, and rules that could not look.
+//! What costs speed: a finding, its severity and confidence, and rules without data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::remedy::{KnobValue, Remedy};
 use crate::text::{Template, Text};
 
-/// How bad a finding is.
+/// How severe a finding is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::EnumString, JsonSchema,
 )]
@@ -20,11 +20,11 @@ pub enum Severity {
     Note,
     /// Costs some speed.
     Warning,
-    /// Costs much speed, or makes figures wrong.
+    /// Costs much speed, or makes results wrong.
     Serious,
 }
 
-/// How many programs feel a loss.
+/// How many programs are affected by a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relevance {
@@ -35,7 +35,7 @@ pub enum Relevance {
     Some,
     /// Hardly one, or it was chosen for safety.
     Few,
-    /// None: another figure or finding counts it, or somebody keeps it for others.
+    /// None: another result or finding counts it, or it is reserved for others.
     None,
 }
 
@@ -45,26 +45,26 @@ pub enum Relevance {
 pub struct Finding {
     /// The rule's name, stable: `timer-slack`.
     pub rule: String,
-    /// How bad it is.
+    /// How severe it is.
     pub severity: Severity,
-    /// What, in one line.
+    /// The finding, in one line.
     pub what: Text,
     /// Where: which CPUs, nodes, devices.
     #[serde(rename = "where")]
     pub place: Option<Text>,
-    /// The figures behind it, each with its place in the record.
+    /// The results behind it, each with its place in the record.
     pub evidence: Vec<Evidence>,
     /// What it costs.
     pub loss: Verdict,
-    /// Who feels that; absent in records of 0.1.
+    /// Which programs are affected; absent in records of 0.1.
     #[serde(default)]
     pub relevance: Relevance,
     /// Whether the loss was measured here or modelled.
     pub measured: bool,
-    /// How sure it is that this is so.
+    /// How certain it is.
     #[serde(default)]
     pub confidence: Confidence,
-    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    /// The affected resource, as in `diagnosis.resources[].name`, if there is one.
     pub resource: Option<String>,
     /// What to do: commands to paste, or what to buy or change.
     #[serde(flatten, serialize_with = "RemedyLists::write", deserialize_with = "RemedyLists::read")]
@@ -77,26 +77,26 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Where a finding is that has no narrower place.
+    /// The place of a finding without a narrower one.
     pub const WHOLE_MACHINE: Template = Template::new("whole-machine", "the whole machine");
 
-    /// The knob that its first remedy that is one sets.
+    /// The knob of the first remedy that sets one.
     pub fn knob(&self) -> Option<&KnobValue> {
         self.remedy.iter().find_map(|remedy| remedy.sets.as_ref())
     }
 }
 
-/// Remedies as they stand in JSON, among the keys of the finding: lists beside each other.
+/// Remedies as written in JSON, among the keys of the finding: parallel lists.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy: Vec<String>,
-    /// For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
+    /// For each entry of `remedy` its command, `null` if it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
-    /// For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` where it sets none.
-    /// Absent where none does.
+    /// For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets none.
+    /// Absent if none does.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known_knobs")]
     remedy_sets: Vec<Option<KnobValue>>,
 }
@@ -107,7 +107,7 @@ struct UndoLists {
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo: Vec<String>,
-    /// For each entry of `undo` the command in it, `null` where it has none. Absent in records of 0.1.
+    /// For each entry of `undo` its command, `null` if it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo_commands: Vec<Option<String>>,
 }
@@ -144,14 +144,14 @@ impl UndoLists {
     }
 }
 
-/// What remedies set; a knob of a later version is none.
+/// The knobs that remedies set; one of a later version counts as none.
 fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
     let written: Vec<Option<serde_json::Value>> = Vec::deserialize(written)?;
     let known = |value: Option<serde_json::Value>| value.and_then(|value| serde_json::from_value(value).ok());
     Ok(written.into_iter().map(known).collect())
 }
 
-/// How sure a finding is.
+/// How certain a finding is.
 #[derive(
     Clone,
     Copy,
@@ -169,12 +169,12 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Confidence {
-    /// One reading of the figures; others are possible, or the figures are in doubt.
+    /// One interpretation of the results; others are possible, or the results are in doubt.
     Low,
-    /// The fact is read, its cost is modelled.
+    /// The fact was read, its cost is modelled.
     #[default]
     Medium,
-    /// The fact is read and its cost measured, without doubt on either.
+    /// The fact was read and its cost measured, both without doubt.
     High,
 }
 
@@ -185,11 +185,11 @@ impl Confidence {
     }
 }
 
-/// A rule that could not look.
+/// A rule without the data that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotLookedFor {
     /// The rule's name.
     pub rule: String,
-    /// What it needs and the record does not hold.
+    /// What it needs and the record lacks.
     pub missing: Text,
 }

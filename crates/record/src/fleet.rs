@@ -1,4 +1,4 @@
-//! What many records say of machines that ought to be alike: the types only; the figures come from the `fleet` crate.
+//! A fleet of machines that ought to be alike: the types only. The `fleet` crate computes the results.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::document::Tool;
 use crate::metrics::Metric;
 use crate::text::Text;
 
-/// The version of the form of what is said of a fleet.
+/// The version of a fleet's form.
 pub const FLEET_VERSION: u32 = 1;
 
-/// What figures share their causes with: of those that say the same, a machine is slow once.
+/// Groups of results that share their causes: a machine is slow once per family.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Clock, one thread's work, the caches of a core.
+    /// Clock, single-thread work, the caches of a core.
     Core,
-    /// One CPU against the others of its machine.
+    /// The slowest CPU relative to the others of its machine.
     SlowestCpu,
     /// Work of all CPUs together.
     AllCpus,
@@ -30,7 +30,7 @@ pub enum Family {
     MemoryLatency,
     /// Memory bandwidth.
     MemoryBandwidth,
-    /// Own and other nodes' memory.
+    /// Local and remote memory.
     Nodes,
     /// From CPU to CPU.
     CoreToCore,
@@ -43,7 +43,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All, in the order in which they are told.
+    /// All, in the order of their output.
     pub const ALL: &[Family] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The words for people.
@@ -58,50 +58,50 @@ impl Family {
             Family::CoreToCore => "core to core",
             Family::WakeUp => "wake-up latency",
             Family::KernelCosts => "kernel costs",
-            Family::Others => "other figures",
+            Family::Others => "other results",
         }
     }
 }
 
-/// What the records of a fleet say.
+/// The results of a fleet's records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that made it.
     pub fleet: u32,
     /// The program that made it.
     pub tool: Tool,
-    /// What was read, and what of it was left out.
+    /// What was read, and what was left out.
     pub reading: Reading,
-    /// Classes of like machines, the largest first.
+    /// Classes of similar machines, the largest first.
     pub classes: Vec<Class>,
-    /// The machines that are slow, the slowest first.
+    /// The slow machines, the slowest first.
     pub slow: Vec<Slow>,
-    /// Where no machine was held against its like, commands to paste that hold some against each other.
+    /// If no machine was compared with its peers, commands to paste that compare some with each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<String>,
-    /// Commands to paste that measure the slow ones again: for Slurm, pdsh, Ansible, Kubernetes.
+    /// Commands to paste that measure the slow machines again: for Slurm, pdsh, Ansible, Kubernetes.
     pub confirm: Vec<String>,
 }
 
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reading {
-    /// Files that were looked at.
+    /// Number of files read.
     pub files: u64,
-    /// Of these, records.
+    /// Number of records among them.
     pub records: u64,
-    /// Machines that they are of.
+    /// Number of machines in these records.
     pub machines: u64,
-    /// Records that are older than another of their machine.
+    /// Records older than another of the same machine.
     pub earlier: u64,
-    /// What was left out or should be known, by reason; those of most files first.
+    /// Notes and reasons for leaving files out; those with the most files first.
     pub remarks: Vec<Remark>,
 }
 
-/// Files of which the same is to be known.
+/// A remark on several files.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Remark {
-    /// What.
+    /// The remark.
     pub what: Text,
     /// Its code.
     pub code: String,
@@ -109,7 +109,7 @@ pub struct Remark {
     pub left_out: bool,
     /// How many.
     pub count: u64,
-    /// The first of them, each with more where that differs.
+    /// The first of them, each with its particulars, if these differ.
     pub examples: Vec<String>,
 }
 
@@ -124,49 +124,50 @@ pub struct FactValue {
     pub value: String,
 }
 
-/// Machines that are held against each other.
+/// Machines that are comparable with each other.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Class {
-    /// What they are, in a few words.
+    /// A short description.
     pub name: String,
-    /// What makes them of one kind.
+    /// The facts that they share.
     pub facts: Vec<FactValue>,
-    /// Where the machines of a kind are of different speed by a fact: this camp's value of it. Of camps that no fact explains it
-    /// is empty.
+    /// If a fact divides similar machines into classes of different speed: this class's value of it. Empty if no fact explains
+    /// the difference.
     pub camp: Option<Camp>,
     /// How many machines.
     pub machines: u32,
-    /// Whether there are enough to say which of them is slow.
+    /// Whether there are enough machines to find slow ones.
     pub judged: bool,
-    /// What can be said of machines too few to call one slow.
+    /// A note on a class that is too small to find slow machines.
     pub note: Option<Text>,
-    /// The machine that is nearest to the medians of all.
+    /// The machine nearest to the medians of all.
     pub medoid: String,
     /// Its record.
     #[serde(skip)]
     pub medoid_path: PathBuf,
-    /// The figures that are held against each other.
+    /// The compared results.
     pub figures: Vec<ClassFigure>,
     /// The family of each of these.
     pub families: Vec<Family>,
-    /// Facts in which its machines differ without being of different speed by them.
+    /// Facts in which its machines differ without an effect on speed.
     pub varying: Vec<Varying>,
-    /// Figures that moved in the course of the collection, taken out before machines are held against each other.
+    /// Results that drifted in the course of the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
-    /// Figures that have two values among these machines though nothing else divides them; none is called slow by them.
+    /// Results with two values among these machines though nothing else divides them; no machine is called slow because
+    /// of them.
     pub two_valued: Vec<Text>,
-    /// One entry a machine. Not in JSON: `--csv` has every figure.
+    /// One entry per machine. Not in JSON: `--csv` has every result.
     #[serde(skip)]
     pub rows: Vec<MachineRow>,
 }
 
-/// Why the machines of a kind are two classes.
+/// Why similar machines form two classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
-    /// The facts that divide them, and what this camp has of them; empty where none does.
+    /// The facts that divide them, with this camp's values; empty if none does.
     pub by: Vec<FactValue>,
-    /// In what the camps differ most.
+    /// The result in which the camps differ most.
     pub what: Text,
     /// This camp's median over that of the fastest camp, as speed: 0.8 is a fifth slower.
     pub speed: f64,
@@ -179,51 +180,51 @@ pub struct Varying {
     pub what: Text,
     /// Its place in a record.
     pub from: String,
-    /// Its values, each with how many machines have it; the most frequent first.
+    /// Its values, each with its number of machines; the most frequent first.
     pub values: Vec<(String, u32)>,
-    /// The machine that differs from all others, where these agree.
+    /// The only machine that differs, if all others agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
 }
 
-/// A figure that moved.
+/// A result that drifted.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
-    /// The figure.
+    /// The result.
     pub what: Text,
     /// The last machines' speed over the first ones'.
     pub speed: f64,
 }
 
-/// A machine among its class.
+/// A machine within its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineRow {
     /// Its name.
     pub machine: String,
     /// Its record.
     pub source: String,
-    /// When that was begun.
+    /// When it was measured.
     pub started: String,
     /// Whether it is slow.
     pub slow: bool,
-    /// A cell a figure of the class.
+    /// One cell per result of the class.
     pub cells: Vec<Option<MachineCell>>,
 }
 
-/// A figure of one machine.
+/// A result of one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineCell {
-    /// The figure.
+    /// The value.
     pub value: f64,
     /// Its own interval.
     pub interval: Option<(f64, f64)>,
     /// Its speed over the class's median: below 1 it is slower.
     pub speed: f64,
-    /// How many scales of its class it is slower.
+    /// How many scales of its class it is below the median speed.
     pub z: f64,
 }
 
-/// A machine that is slow.
+/// A slow machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Slow {
     /// Its name.
@@ -233,43 +234,43 @@ pub struct Slow {
     /// The same as a path.
     #[serde(skip)]
     pub path: PathBuf,
-    /// When that was begun.
+    /// When it was measured.
     pub started: String,
     /// Its class, by index.
     pub class: usize,
-    /// In what it is slow: a figure a family, the greatest loss first.
+    /// The slow results: one per family, the greatest loss first.
     pub figures: Vec<SlowFigure>,
     /// What explains it, the likeliest first.
     pub causes: Vec<FleetCause>,
-    /// What `linespeed compare` says of it beside the machine that stands for its class.
+    /// The explanation by `linespeed compare` with the machine that represents its class.
     pub explained: Vec<Text>,
-    /// Earlier collections in which it was slow, too, of those that it was in.
+    /// Earlier collections in which it was also slow, and those that included it.
     pub before: (u32, u32),
 }
 
-/// In what a machine is slow.
+/// A slow result of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlowFigure {
-    /// What it shares its causes with.
+    /// The family with the same causes.
     pub family: Family,
-    /// The figure of that family that is slowest.
+    /// The slowest result of that family.
     pub what: Text,
     /// Its metric.
     pub metric: Metric,
-    /// Unit of the figures.
+    /// Unit of the values.
     pub unit: String,
-    /// The machine's figure.
+    /// The machine's value.
     pub value: f64,
     /// The class's median.
     pub median: f64,
     /// The machine's speed over that median.
     pub speed: f64,
-    /// The interval of that by the machine's own interval.
+    /// The interval of that, from the machine's own interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// How likely a machine of the class is so slow by chance.
+    /// How likely a machine of the class is this slow by chance.
     pub chance: f64,
-    /// Whether the slower clock alone makes it so slow.
+    /// Whether the slower clock alone explains it.
     pub follows_clock: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A gate: a comparison held against what may be lost, as a test of a change asks.
+//! A gate: a comparison checked against a bound on the loss, as a test of a change requires.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,66 +6,67 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::Metric;
 use crate::text::Text;
 
-/// What a gate asks for.
+/// The terms of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// The share of speed that may not be lost (0.05: 5 %). A loss is what `compare` prints: 1 less the ratio of speeds, so that
-    /// a time 1/0.95 as long has lost 5 %.
+    /// The share of speed that may not be lost (0.05: 5 %). The loss is the one that `compare` prints: 1 minus the ratio of
+    /// speeds, so that a time 1/0.95 as long has lost 5 %.
     pub bound: f64,
-    /// The metrics that are held, or the measurements whose metrics all are; empty: every figure that has a better direction, but
-    /// not the time that others took.
+    /// The metrics to check, or measurements with all their metrics. Empty: every result with a better direction, except for the
+    /// time used by others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// Whether a loss of the bound fails.
+    /// Whether a loss of at least the bound fails.
     pub slower: bool,
-    /// Whether a figure fails that is too noisy to tell.
+    /// Whether an inconclusive result fails.
     pub noisy: bool,
 }
 
-/// A comparison held against its terms.
+/// A comparison checked against its terms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// What was asked for.
+    /// The terms.
     pub terms: Terms,
     /// Whether nothing failed.
     pub passed: bool,
-    /// What came of it, one or two sentences.
+    /// The outcome, one or two sentences.
     pub says: Text,
-    /// Each figure of each record but the baseline, or the time of each command but the first: what failed first, then what is undecided, each with the greatest loss first.
+    /// Each result of each record except for the baseline, or the time of each command except for the first: failures first, then undecided
+    /// ones, each with the greatest loss first.
     pub held: Vec<Held>,
 }
 
-/// One figure of one record.
+/// One result of one record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
-    /// The record, by its index in the comparison's subjects; of commands in turn the command's.
+    /// The record, by its index in the comparison's subjects; of alternating commands the command's.
     pub subject: usize,
-    /// The figure, by its index in the comparison's rows; of commands in turn 0, their time.
+    /// The result, by its index in the comparison's rows; of alternating commands 0, their time.
     pub row: usize,
     /// The metric.
     pub metric: Metric,
-    /// The figure in words.
+    /// The result in words.
     pub what: Text,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Whether a figure behind it is in doubt, so that its interval is too narrow.
+    /// Whether a result behind it is in doubt, so that its interval is too narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// The share of speed lost against the baseline, below 0 where it is faster; absent where there is no ratio.
+    /// The share of speed lost relative to the baseline, below 0 if it is faster; absent without a ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
-    /// The 95 % interval of the loss; absent where a side has too few samples.
+    /// The 95 % interval of the loss; absent if a side has too few samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
 }
 
-/// What came of a figure.
+/// The outcome of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The whole interval is a loss of the bound or more.
     Slower,
-    /// The interval holds the bound, or there is none, or noise hides what it would show.
+    /// The interval contains the bound, or there is none, or noise would hide a loss.
     Noisy,
     /// The whole interval is a lesser loss, or a gain.
     Within,
@@ -88,7 +89,7 @@ impl Terms {
         format!("{} %", (self.bound * 1e6).round() / 1e4)
     }
 
-    /// Whether a figure that came out so fails the gate.
+    /// Whether a result with this outcome fails the gate.
     pub fn fails(&self, outcome: Outcome) -> bool {
         match outcome {
             Outcome::Slower => self.slower,

@@ -1,14 +1,14 @@
-//! What metrics, measurements, knobs, findings and words mean. Each entry stands beside what it is about; this reads entries and
-//! finds them. `docs/glossary.md` is made of all by a test.
+//! The meaning of metrics, measurements, knobs, findings and words. Each entry is kept beside its subject; this module reads and
+//! finds entries. A test makes `docs/glossary.md` of all of them.
 //!
-//! Form of an entry: paragraphs that say what it is, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may
-//! be absent, each may run over several lines).
+//! Form of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be
+//! absent, each may run over several lines).
 
 const METRICS: &str = include_str!("glossary/metrics.md");
 const INVENTORY: &str = include_str!("glossary/inventory.md");
 const WORDS: &str = include_str!("glossary/words.md");
 
-/// Lines that begin a part of an entry.
+/// Beginnings of the labelled parts of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 
 /// Entries of one group: names and texts.
@@ -21,7 +21,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Of a text with a section an entry, each of which begins with `### name`.
+    /// From a text with one section per entry, each of which begins with `### name`.
     pub fn new(name: &'static str, text: &'static str) -> Self {
         let sections = text.split("### ").skip(1);
         let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
@@ -33,7 +33,7 @@ impl Group {
         Self::new("Metrics", METRICS)
     }
 
-    /// What a record says of a machine and its state.
+    /// The inventory and conditions in a record.
     pub fn inventory() -> Self {
         Self::new("Inventory", INVENTORY)
     }
@@ -49,7 +49,7 @@ impl Group {
 pub struct Term {
     /// The name as in a record: `load.latency`, `wakeup`, `governor`.
     pub name: &'static str,
-    /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
+    /// Its group: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
     pub group: &'static str,
     /// Other names that lead to it: keys of the record, names of other tools.
     pub also: Vec<String>,
@@ -57,14 +57,14 @@ pub struct Term {
     pub what: String,
     /// How it is measured or read.
     pub how: Option<String>,
-    /// What is usual.
+    /// The usual values.
     pub usual: Option<String>,
-    /// What moves it.
+    /// Its influences.
     pub moves: Option<String>,
 }
 
 impl Term {
-    /// What it is, in the first sentence.
+    /// Its first sentence.
     pub fn brief(&self) -> &str {
         self.what.split(". ").next().unwrap_or_default()
     }
@@ -77,7 +77,7 @@ pub struct Glossary {
 }
 
 impl Glossary {
-    /// Of these groups, in their order. An entry without a text is left out: another group has it.
+    /// From these groups, in their order. An entry without a text is left out: another group has it.
     pub fn new(groups: impl IntoIterator<Item = Group>) -> Self {
         let entries = |group: Group| {
             group
@@ -124,7 +124,7 @@ impl Glossary {
         self.terms.iter().filter(ends).collect()
     }
 
-    /// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
+    /// The name nearest to `name` by edit distance, for a mistyped one; `None` if none is near.
     pub fn find_nearest(&self, name: &str) -> Option<&str> {
         let names = self
             .terms
@@ -133,8 +133,8 @@ impl Glossary {
         find_nearest(name, names)
     }
 
-    /// The entries that have `word` in their texts: first those that have it in a name, then those that say what it is with it, last
-    /// those that say how it is measured, what is usual or what moves it. Words that begin with it come behind the word itself.
+    /// The entries with `word` in their texts: first those with it in a name, then those with it in their meaning, last those with
+    /// it in their method, usual values or influences. Words that begin with it come after the word itself.
     pub fn find_containing(&self, word: &str) -> Vec<&Term> {
         let wanted = words(word);
         let place = |term: &Term, is: fn(&str, &str) -> bool| {
@@ -156,8 +156,8 @@ impl Glossary {
     }
 }
 
-/// The one of `names` that is nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` when none is
-/// that near, and for a name of three letters or fewer, which one letter makes another word.
+/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if none is that
+/// near, and for a name of three letters or fewer, since one letter makes it another word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
     const LONGEST: usize = 64;
@@ -187,7 +187,7 @@ fn words(text: &str) -> Vec<String> {
     all.map(str::to_lowercase).collect()
 }
 
-/// Whether words follow one another in a text.
+/// Whether words occur consecutively in a text.
 fn has(text: &[String], wanted: &[String], is: fn(&str, &str) -> bool) -> bool {
     !wanted.is_empty()
         && text
@@ -206,7 +206,7 @@ impl Term {
         term
     }
 
-    /// Puts one part of the text where it belongs.
+    /// Adds one part of the text to its field.
     fn take(&mut self, part: &str) {
         if let Some(names) = part.strip_prefix("Also: ") {
             self.also =
@@ -267,7 +267,8 @@ mod tests {
 
     #[test]
     fn every_key_of_the_inventory_and_the_conditions_is_explained() {
-        // Keys that need no words: a number in a list, the ends of an interval, what the knobs explain, or the name of what it stands in.
+        // Keys that need no words: a number in a list, the ends of an interval, values explained with the knobs, or the name of the
+        // parent.
         let plain = BTreeSet::from(["id", "name", "bytes", "cpus", "low", "high", "nice"]);
         let schemas = [
             serde_json::to_value(schemars::schema_for!(crate::Machine)),
@@ -320,7 +321,7 @@ mod tests {
         ] {
             assert_eq!(own.find(typed).map(|word| word.name), Some(name), "{typed}");
         }
-        // Of several metrics none is meant more than another.
+        // Ambiguous between several metrics.
         assert_eq!(own.find("time"), None);
         let names: Vec<&str> = own.find_ending_in("time").iter().map(|word| word.name).collect();
         assert_eq!(names, ["workload.time", "layer.time"]);
@@ -364,7 +365,7 @@ mod tests {
         let names = |word: &str| -> Vec<&str> {
             glossary.find_containing(word).iter().map(|term| term.name).collect()
         };
-        // In a name, in what it is, elsewhere, and then longer words.
+        // In a name, in its meaning, elsewhere, and then longer words.
         assert_eq!(names("halt"), ["halt-poll", "c", "b", "a"]);
         assert_eq!((names("a HALT"), names("high")), (vec!["c", "b"], vec!["b"]));
         for none in ["alt", "", "-", "halt one"] {

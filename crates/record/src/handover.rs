@@ -1,23 +1,23 @@
-//! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two ways, whose figures are never put
-//! together.
+//! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two methods, whose results are never
+//! combined.
 
 use crate::{Label, Measurement, Text, text};
 
-/// How a side waits for its turn and takes it. The first is the one that other tools publish, and what reports and plans
-/// lean on.
+/// How a side waits for its turn and takes it. The first is the one that other tools publish, and the basis of reports
+/// and plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// By trying to compare and swap until it succeeds, as a spin lock is taken.
+    /// By compare-and-swap until it succeeds, as a spin lock is taken.
     Cas,
-    /// By looking with plain loads and then storing, as a queue's or a ring's index is passed on.
+    /// By plain loads and then a store, as a queue's or a ring's index is passed on.
     Store,
 }
 
 impl Handover {
-    /// Both, the one to lean on first.
+    /// Both, the preferred one first.
     pub const ALL: [Self; 2] = [Self::Cas, Self::Store];
 
-    /// The word in a place.
+    /// The word in the labels.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Cas => "cas",
@@ -33,8 +33,8 @@ impl Handover {
         }
     }
 
-    /// That of a figure. Without the key linespeed's own figures were made by loads and stores, the only way that it had;
-    /// what another tool did is not known then.
+    /// The method of a result. Without the key, linespeed's own results were made by loads and stores, its only method
+    /// then; another tool's method is unknown.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
         match m.labels.get(Label::Handover) {
             Some(_) => {
@@ -45,7 +45,7 @@ impl Handover {
         }
     }
 
-    /// The one to lean on of those that these figures have; `None` where none tells.
+    /// The preferred method among those of these results; `None` if none has one.
     pub fn chief<'a>(all: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
         all.into_iter().filter_map(Self::of_measurement).min()
     }

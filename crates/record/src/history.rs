@@ -1,4 +1,4 @@
-//! What became of one machine's figures from record to record: the types only; what changed, `diagnose` finds.
+//! The results of one machine over its records: the types only; `diagnose` finds the changes.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::{Better, Template, Text};
 /// The version of a history's form.
 pub const HISTORY_VERSION: u32 = 1;
 
-/// What a headline's line is.
+/// A headline's line.
 pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
-/// The records of a machine in the order of their times, and its figures over them.
+/// The records of a machine in chronological order, and its results over them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that made it.
@@ -27,16 +27,16 @@ pub struct History {
     pub machine: String,
     /// The records, the oldest first.
     pub records: Vec<Moment>,
-    /// A line a figure.
+    /// One line per result.
     pub lines: Vec<Line>,
-    /// Where the CPUs are, and since when, where that was otherwise in earlier records.
+    /// Where the CPUs are, and since when, if earlier records show other places.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Text>,
-    /// Records of other machines beside them, which were not read.
+    /// Number of skipped records of other machines.
     pub others: usize,
-    /// Older records of this machine, which were not read.
+    /// Number of skipped older records of this machine.
     pub older: usize,
-    /// What was left out, and what is to be known.
+    /// Notes, and what was left out.
     pub remarks: Vec<Remark>,
 }
 
@@ -45,19 +45,19 @@ pub struct History {
 pub struct Moment {
     /// Its file.
     pub record: PathBuf,
-    /// When it was begun, RFC 3339 in UTC.
+    /// When it was measured, RFC 3339 in UTC.
     pub started: String,
     /// The same in seconds since 1970.
     #[serde(skip)]
     pub at: u64,
 }
 
-/// A figure over the records.
+/// A result over the records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
-    /// What it is.
+    /// The result.
     pub what: Text,
-    /// The name that asks for it: a headline's, or a metric's.
+    /// The name by which it is selected: a headline's, or a metric's.
     pub name: String,
     /// Unit.
     pub unit: String,
@@ -67,33 +67,33 @@ pub struct Line {
     pub points: Vec<Point>,
     /// Where it changed, the oldest first.
     pub changes: Vec<Change>,
-    /// The fewest records in which a change could be told from chance, where there are fewer.
+    /// The least number of records that can show a change, if there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<usize>,
 }
 
-/// A figure in one record.
+/// A result in one record.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// Index in [`History::records`].
     pub record: usize,
-    /// The figure.
+    /// The value.
     pub value: f64,
-    /// Its 95 % interval, where it has one.
+    /// Its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
-    /// Whether something stands against it.
+    /// Whether it is in doubt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
 }
 
-/// A change of a figure between two records.
+/// A change of a result between two records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The last record before, by index in [`History::records`].
     pub before: usize,
     /// The first record after.
     pub after: usize,
-    /// The figure's level before, from the change before this one on.
+    /// The result's level before, since the previous change.
     pub from: f64,
     /// Its level after, until the next change.
     pub to: f64,
@@ -101,11 +101,11 @@ pub struct Change {
     pub ratio: f64,
     /// The 95 % interval of that, from the scatter of the records.
     pub interval: Option<(f64, f64)>,
-    /// How often chance alone would make as clear a change among these records.
+    /// How often chance alone would produce as clear a change among these records.
     pub chance: f64,
-    /// Whether it became slower; absent where no direction is better.
+    /// Whether it became slower; absent if neither direction is better.
     pub slower: Option<bool>,
-    /// What of inventory and settings differs between the two records.
+    /// The differences of inventory and settings between the two records.
     pub differences: Vec<Difference>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the figures of an imported record came from: which tool's output, in which text, on which line.
+//! Sources of an imported record's results: which tool's output, in which text, on which line.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The tool that a list of published figures is called: nobody can run it.
+/// The tool name of a list of published results: nobody can run it.
 pub const PUBLISHED_FIGURES: &str = "published figures";
 
-/// The line of a tool's output that a figure was read from.
+/// The line of a tool's output that a result was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
@@ -18,32 +18,32 @@ pub struct Origin {
     pub text: String,
     /// Line in that text, from 1.
     pub line: u64,
-    /// The line as it stands there, without colours and quoting, cut at 200 characters.
+    /// The line as written there, without colours and quoting, cut at 200 characters.
     pub says: String,
 }
 
-/// What a record was made of that no linespeed measured.
+/// The sources of a record that linespeed did not measure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Import {
-    /// What the texts call the machine: a host name, a heading; absent where nothing names it.
+    /// The machine's name in the texts: a host name, a heading; absent if nothing names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The texts that were read.
+    /// The texts.
     pub texts: Vec<Text>,
-    /// The outputs that were recognised in them, in order.
+    /// The recognised outputs in them, in order.
     pub outputs: Vec<Output>,
     /// Where each part of the inventory came from, by its path: `machine.counts.packages`.
     pub inventory: BTreeMap<String, Origin>,
-    /// Figures that are kept as text only, because they cannot be true.
+    /// Impossible results, saved as text only.
     pub withheld: Vec<Withheld>,
-    /// What the texts say in two ways.
+    /// Contradictory statements of the texts.
     pub contradictions: Vec<Contradiction>,
-    /// Lines that belong to no output that is known.
+    /// Lines that belong to no known output.
     pub not_understood: NotUnderstood,
 }
 
-/// A text that was read.
+/// An imported text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
     /// Its name, as in [`Origin::text`].
@@ -60,24 +60,24 @@ pub struct Text {
 pub struct Output {
     /// The tool.
     pub tool: String,
-    /// Its version, where the output tells.
+    /// Its version, if the output contains it.
     pub version: Option<String>,
-    /// The command line above it, where there is one.
+    /// The command line above it, if there is one.
     pub command: Option<String>,
-    /// The text that it stands in.
+    /// The text that contains it.
     pub text: String,
     /// Its first and last line there, from 1.
     pub lines: (u64, u64),
-    /// Figures and inventory facts that were taken from it.
+    /// Number of results and inventory facts taken from it.
     pub taken: u32,
 }
 
-/// A figure that cannot be true: its text is kept, no value is.
+/// An impossible result: its text is saved, its value is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
-    /// What it would have been: a metric's name or an inventory path.
+    /// Its subject: a metric's name or an inventory path.
     pub what: String,
-    /// Why it cannot be true, one sentence.
+    /// Why it is impossible, one sentence.
     pub why: String,
     /// Where it stands.
     pub origin: Origin,
@@ -86,17 +86,17 @@ pub struct Withheld {
 /// Two statements of the texts that cannot both be true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// What contradicts what, and which of them the record follows, one or two sentences.
+    /// The contradiction, and which statement the record follows, one or two sentences.
     pub says: String,
     /// Where the statements stand.
     pub origins: Vec<Origin>,
 }
 
-/// Lines that belong to no output that is known.
+/// Lines that belong to no known output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NotUnderstood {
-    /// How many, blank ones left out.
+    /// How many, without blank ones.
     pub lines: u64,
     /// The first few; their tool is empty.
     pub examples: Vec<Origin>,

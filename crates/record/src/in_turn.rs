@@ -1,4 +1,4 @@
-//! The figures of commands that were run in turn, in their record: which they are, what each is called, each by itself.
+//! The results of alternating commands in their record: which they are, the name of each, and each by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::phrase::quote_word;
 use crate::text::{Template, Text};
 use crate::{Measurement, Record, detail, metrics};
 
-/// The workload of a command that is alone in its record.
+/// The workload of a single command in its record.
 pub const COMMAND: &str = "command";
 
-/// What the figures of commands, in their words, are told by: the name under which runs of each are compared, where these differ;
-/// else as they were typed; and the same command twice has a number.
+/// Distinct names for the results of commands, given by their words: the name under which runs of each are compared, if these
+/// differ; otherwise the command as typed. The same command twice gets a number.
 pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     let typed: Vec<String> = commands
         .iter()
@@ -34,7 +34,7 @@ pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     names
 }
 
-/// The times of commands that were run in turn, in the order of the commands; none in a record of something else.
+/// The times of alternating commands, in the order of the commands; none in another kind of record.
 pub fn times(record: &Record) -> Vec<&Measurement> {
     let turn = |m: &Measurement| m.detail.get(detail::TURN);
     let mut times: Vec<&Measurement> =
@@ -43,13 +43,13 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
     times
 }
 
-/// The code of a reason of the coverage that concerns one of the commands, whose name stands first.
+/// The code of a coverage reason that concerns one of the commands, whose name comes first.
 pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
-/// Tools of which records have figures of somebody's commands, by the first word of their names; others have work of their own.
+/// Tools whose records hold results of a user's commands, by the first word of their names; others run work of their own.
 const RUN_COMMANDS: [&str; 3] = ["hyperfine", "perf", "time"];
 
-/// The record with other names of its commands, and without what says something of them; `None` of a record of something else.
+/// The record with other names of its commands, and without the texts that quote them; `None` for another kind of record.
 pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> Option<Record> {
     let timed = |m: &&Measurement| {
         let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str());
@@ -73,7 +73,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
             continue;
         }
         let words = reason.to_string();
-        // The longest first: one may begin another.
+        // The longest first: one may be a prefix of another.
         let found = names.iter().filter_map(|(own, name)| Some((own.len(), name, words.strip_prefix(*own)?)));
         if let Some((_, name, rest)) = found.max_by_key(|(length, ..)| *length) {
             *reason = Text::read(Some(COVERAGE_OF.code.to_owned()), format!("{name}{rest}"));
@@ -82,7 +82,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
     Some(renamed)
 }
 
-/// A record without what follows from it, and of its figures those of one workload, as of a command that is alone.
+/// A record without its conclusions, and with the results of one workload only, as of a single command.
 pub fn alone(record: &Record, workload: &str) -> Record {
     let own = record.measurements.iter().filter(|m| m.labels.word(Label::Workload) == Some(workload));
     let renamed = own.map(|m| {

@@ -1,5 +1,4 @@
-//! Values as JSON text: indented down to where figures stand, with a newline at the end, and nothing in it that a terminal
-//! would act on.
+//! Values as JSON text: indented down to the values, with a newline at the end and without terminal control characters.
 
 use std::io::{self, Write};
 
@@ -23,8 +22,8 @@ fn write(value: &impl Serialize, formatter: impl Formatter) -> io::Result<String
     String::from_utf8(bytes).map(escape).map_err(io::Error::other)
 }
 
-/// With escapes for what a terminal would act on: JSON may hold DEL, C1 controls and bidirectional overrides as they are. They
-/// occur in strings only, where an escape means the same.
+/// Escapes what a terminal would act on: JSON may hold DEL, C1 controls and bidirectional overrides as they are. They occur in
+/// strings only, where an escape means the same.
 fn escape(text: String) -> String {
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(acts) {
@@ -34,15 +33,15 @@ fn escape(text: String) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Levels that have lines of their own. Of a record these are its parts, their lists, and what each item says; a place, a
-/// summary, samples, a CPU, a finding stand on one line: half of the text would be blanks otherwise.
+/// Levels that have lines of their own. In a record these are its parts, their lists, and the keys of each item. Labels,
+/// a summary, samples, a CPU, a finding are on one line each: half of the text would be blanks otherwise.
 const LINES: usize = 3;
 
-/// Indented by two blanks a level, down to [`LINES`]; what is deeper stands on the line that it is in.
+/// Indented by two blanks per level, down to [`LINES`]; deeper values stay on their line.
 #[derive(Default)]
 struct Indented {
     depth: usize,
-    /// Whether the innermost list or object has something in it.
+    /// Whether the innermost list or object is not empty.
     filled: bool,
 }
 
@@ -189,7 +188,7 @@ mod tests {
                 | '\u{2066}'..='\u{2069}');
             prop_assert!(!json.contains(acts), "{}", json);
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), words.clone());
-            // Whatever needs no escape has none.
+            // Nothing is escaped without need.
             prop_assert_eq!(json.replace("\\\\", "").contains("\\u"), words.contains(acts));
         }
     }

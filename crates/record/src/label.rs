@@ -18,9 +18,9 @@
 pub enum Label {
     /// How many cores worked: `one`, `all`.
     Active,
-    /// What the load beside it moved, B/s.
+    /// The bandwidth of the load beside it, B/s.
     Bandwidth,
-    /// What a routine was bound to: `none`, `cpu 3`.
+    /// The binding of a routine: `none`, `cpu 3`.
     Bound,
     /// Size of the working set or block, bytes.
     Bytes,
@@ -28,15 +28,15 @@ pub enum Label {
     BytesCounted,
     /// A category of top-down analysis: `retiring`.
     Category,
-    /// What took the CPU: `os`, `hypervisor`.
+    /// The user of the CPU: `os`, `hypervisor`.
     Cause,
-    /// Chases that run at once.
+    /// Pointer chases that run at once.
     Chains,
     /// The kernel's clock source.
     Clocksource,
     /// A physical core, by its number.
     Core,
-    /// Whether the tick of the clock is taken out (coordinated omission).
+    /// Whether missed ticks are corrected (coordinated omission).
     Corrected,
     /// A logical CPU, by its number.
     Cpu,
@@ -44,15 +44,15 @@ pub enum Label {
     Cpus,
     /// A counter's event, by its name in perf.
     Event,
-    /// The node or CPU that asks.
+    /// The requesting node or CPU.
     From,
-    /// How a line goes from core to core; see [`Handover`](crate::Handover).
+    /// How a line is passed from core to core; see [`Handover`](crate::Handover).
     Handover,
     /// The node of the memory that a line lies in.
     Home,
     /// Interrupts `on` or `off`.
     Interrupts,
-    /// A kind of what the metric names.
+    /// A subkind of the metric.
     Kind,
     /// A layer of the machine: `user`, `kernel`.
     Layer,
@@ -70,11 +70,11 @@ pub enum Label {
     Priority,
     /// The node of the reader.
     ReaderNode,
-    /// What one figure was taken over: `node`, `package`.
+    /// The scope of one result: `node`, `package`.
     Scope,
     /// `as-is` or `tuned`.
     Setting,
-    /// Load beside it, as a share of the most.
+    /// Load beside it, as a share of the peak.
     ShareOfPeak,
     /// Where a count comes from: `pmu`, `declared`.
     Source,
@@ -86,9 +86,9 @@ pub enum Label {
     Thread,
     /// Threads or copies at work.
     Threads,
-    /// The node or CPU that is asked.
+    /// The target node or CPU.
     To,
-    /// The CPU that is asked.
+    /// The target CPU.
     ToCpu,
     /// Vector work beside it: `scalar`, `256`, `512`.
     Vector,
@@ -110,7 +110,7 @@ impl Label {
     }
 }
 
-/// A workload's name as people read it: memory bandwidth has triads of other stores.
+/// A workload's display name: memory bandwidth has triads of other stores.
 pub fn name_workload(name: &str) -> &str {
     if name == "triad" { "triad (regular stores)" } else { name }
 }

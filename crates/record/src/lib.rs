@@ -1,7 +1,7 @@
-//! The types of a linespeed record: what a machine is, the state it was in, what was measured on it and what
-//! could not be. Nothing here touches a machine or prints.
+//! The types of a linespeed record: what a machine is, the state it was in, what was measured on it and what could not
+//! be. Nothing here touches a machine or prints.
 //!
-//! A record is one JSON file. A figure that the machine does not tell is `None` (absent in JSON), never 0.
+//! A record is one JSON file. A value that the machine does not report is `None` (absent in JSON), never 0.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! What a machine did with its CPUs in one interval: the types of `linespeed live`.
+//! The use of a machine's CPUs in one interval: the types of `linespeed live`.
 
 use std::collections::BTreeMap;
 
@@ -18,29 +18,29 @@ pub use hardware::{Cores, Remote, Traffic};
 pub use said::Said;
 pub use sampled::{KernelTime, MemoryLevel, Sampled};
 
-/// One interval of a watch. What Linux does not say is absent.
+/// One interval of a recording. Values that Linux does not report are absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
     /// Its length, s.
     pub seconds: f64,
-    /// For how long the machine was suspended in it, s, which `seconds` leaves out.
+    /// For how long the machine was suspended in it, s; not included in `seconds`.
     pub suspended: Option<f64>,
     /// CPUs online at its end.
     pub cpus: u64,
-    /// What the CPUs did.
+    /// The CPU times.
     pub times: CpuTimes,
-    /// Time for which threads were ready and had no CPU, s, summed over threads.
+    /// Time for which threads were ready without a CPU, s, summed over threads.
     pub run_queue_delay: Option<f64>,
-    /// Threads that ran or were ready, on average; by samples of `procs_running`.
+    /// Average number of running and ready threads, from samples of `procs_running`.
     pub runnable: Option<f64>,
-    /// Threads in uninterruptible sleep, on average; by samples of `procs_blocked`.
+    /// Average number of threads in uninterruptible sleep, from samples of `procs_blocked`.
     pub blocked: Option<f64>,
     /// Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pressure: BTreeMap<String, f64>,
-    /// Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
+    /// Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
     /// `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, f64>,
@@ -48,38 +48,38 @@ pub struct Interval {
     pub clock: Option<Clock>,
     /// The probe's readings.
     pub probe: Option<Probe>,
-    /// What the sensors say.
+    /// The sensors' values.
     #[serde(skip_serializing_if = "Sensors::is_empty")]
     pub sensors: Sensors,
-    /// What the cores' counters say of all that ran.
+    /// The cores' counters over all running tasks.
     pub cores: Option<Cores>,
-    /// The same of the cgroup that is watched.
+    /// The same of the watched cgroup.
     pub cores_of_group: Option<Cores>,
-    /// What samples of user mode say of all that ran.
+    /// Samples of user mode over all running tasks.
     pub sampled: Option<Sampled>,
-    /// What memory carried.
+    /// Memory traffic.
     pub traffic: Option<Traffic>,
     /// Memory of other nodes, on machines with several.
     pub remote: Option<Remote>,
-    /// The cgroup that its quota held back most.
+    /// The cgroup most throttled by its quota.
     pub throttled: Option<Throttled>,
-    /// What looks at where the CPUs are say until now, without the state of each; absent where none was taken yet.
+    /// What the looks at the CPUs' places have shown so far, without the state of each; absent without a look.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Box<Shape>>,
-    /// The processes with the most CPU time, the first of them first.
+    /// The processes with the most CPU time, the busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The threads with the most CPU time, of the processes that are watched, where those are not all.
+    /// The threads with the most CPU time of the watched processes, if those are not all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The time that `processes` are of, s: where there are many, they are looked at more seldom.
+    /// The time covered by `processes`, s: with many processes, they are read more seldom.
     pub processes_seconds: Option<f64>,
     /// What threads of these processes waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// How often threads were looked at.
+    /// How often threads were sampled.
     pub looks: Looks,
-    /// What the processes that are meant had and waited for, where those are not all.
+    /// The times and waits of the selected processes, if those are not all.
     pub service: Option<Service>,
     /// CPU time of linespeed itself, s.
     pub own_seconds: f64,
@@ -97,7 +97,7 @@ pub struct CpuTimes {
     pub irq: f64,
     /// In softirqs.
     pub softirq: f64,
-    /// Idle while a task that ran there last waits for a disk.
+    /// Idle while a task that last ran there waits for a disk.
     pub iowait: f64,
     /// Idle otherwise.
     pub idle: f64,
@@ -118,7 +118,7 @@ impl std::ops::AddAssign for CpuTimes {
 }
 
 impl CpuTimes {
-    /// Time in which a CPU worked.
+    /// Busy time.
     pub fn busy(&self) -> f64 {
         self.user + self.kernel()
     }
@@ -142,7 +142,7 @@ impl CpuTimes {
 /// The core clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// Its median over the CPUs that were asked, Hz.
+    /// Its median over the sampled CPUs, Hz.
     pub hz: f64,
     /// Where it comes from: `cppc`, `cpufreq`.
     pub source: String,
@@ -161,7 +161,7 @@ pub struct Probe {
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock by dependent adds, Hz.
     pub clock_hz: Option<f64>,
-    /// How late its timer came, µs: the median.
+    /// How late its timer expired, µs: the median.
     pub late_us: Option<f64>,
 }
 
@@ -173,18 +173,18 @@ impl Probe {
     }
 }
 
-/// What sensors say.
+/// Values of sensors.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sensors {
     /// The highest temperature, °C.
     pub celsius: Option<f64>,
-    /// The fastest fan, revolutions a minute.
+    /// The fastest fan, revolutions per minute.
     pub fan_rpm: Option<f64>,
     /// Power by hwmon, or of all packages by RAPL, W.
     pub watts: Option<f64>,
-    /// Share of the time for which heat held the clock of the worst package or core down.
+    /// Share of the time for which the worst package or core was throttled for heat.
     pub heat_throttled: Option<f64>,
 }
 
@@ -195,35 +195,35 @@ impl Sensors {
     }
 }
 
-/// What some processes had, and what their threads waited for.
+/// The CPU times of some processes, and what their threads waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Service {
     /// For how long they were watched, s.
     pub seconds: f64,
-    /// Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each
-    /// summed over threads; `off-cpu` (no thread on a CPU or ready).
+    /// Time of their threads by state, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each summed
+    /// over threads; `off-cpu` (no thread on a CPU or ready).
     pub states: BTreeMap<String, f64>,
     /// What threads waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// How often their threads were looked at.
+    /// How often their threads were sampled.
     pub looks: Looks,
-    /// What samples of user mode say of them.
+    /// What samples of user mode show about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// Processes that those which were named have started, whose figures are in these, too.
+    /// Processes started by the named ones; these values include them.
     pub below: u64,
-    /// Their threads that were seen.
+    /// Their threads seen.
     pub threads: u64,
-    /// Processes that were named by number, where all of them have ended: after `seconds`.
+    /// Processes named by number, if all of them have ended: after `seconds`.
     #[serde(skip_serializing_if = "is_none")]
     pub ended: u64,
 }
 
 impl Service {
-    /// How many threads waited for each thing on average, and whether looks found more of them than there were. A look takes a CPU
-    /// from them, and whoever waits for the thread that had it is found waiting: the kernel's account of what was blocked is exact.
+    /// How many threads waited for each thing on average, and whether looks counted too many. A look takes a CPU from the threads,
+    /// and whoever waits for the preempted thread is then seen waiting. The kernel's account of blocked time is exact.
     pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
         let looks = self.looks.all.max(1) as f64;
         let found = self.waits.iter().map(|(what, waits)| (what.as_str(), waits.threads as f64 / looks));
@@ -238,62 +238,62 @@ impl Service {
     }
 }
 
-/// Whether it is 0, which is not said.
+/// Whether it is 0, and so left out.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// A cgroup that its quota held back.
+/// A cgroup throttled by its quota.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Throttled {
     /// The group, as the kernel names it.
     pub group: String,
-    /// Time for which its threads were held back, s, summed over CPUs.
+    /// Time for which its threads were throttled, s, summed over CPUs.
     pub seconds: f64,
     /// Share of the quota's periods that ended early.
     pub periods: f64,
-    /// CPU time that it had, s.
+    /// CPU time that it used, s.
     pub used: f64,
 }
 
-/// A process and what it had in an interval.
+/// A process and its CPU time in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
     /// Its number.
     pub pid: i32,
-    /// Its name, as the kernel has it; controls are taken out.
+    /// Its name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
-    /// That part of it that was in the kernel, s.
+    /// The part of it in the kernel, s.
     pub system: f64,
     /// Threads.
     pub threads: u64,
     /// Whether it has a real-time policy.
     pub real_time: bool,
-    /// Its scheduling class, where that is not the usual one: `SCHED_FIFO`.
+    /// Its scheduling class, if not the usual one: `SCHED_FIFO`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Its priority, in a class that has some.
+    /// Its priority, if its class has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u64>,
-    /// Its nice value, where that is not 0.
+    /// Its nice value, if not 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
-    /// The unit or container that it belongs to.
+    /// Its unit or container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// What samples say that it waits for, where it was sampled.
+    /// What it waits for according to samples, if it was sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Box<Sampled>>,
-    /// Whether it has ended; its time is until the last look at it.
+    /// Whether it has ended; its time is that of the last look at it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
 }
 
-/// A thread of a process that is watched, and what it had in an interval.
+/// A thread of a watched process, and its times in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Thread {
@@ -301,7 +301,7 @@ pub struct Thread {
     pub pid: i32,
     /// Its own number.
     pub tid: i32,
-    /// Its name, as the kernel has it; controls are taken out.
+    /// Its name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
@@ -336,7 +336,7 @@ mod tests {
         // Looks found 1.2 threads; 0.8 were blocked.
         let (lock, disk, held) = waiting(Some(1.6));
         assert!((lock - 0.6).abs() < 1e-9 && (disk - 0.2).abs() < 1e-9 && held, "{lock} {disk}");
-        // Idle threads of a pool are blocked, too, and are not asked; some kernels keep no account.
+        // Idle threads of a pool are also blocked and were not looked at; some kernels keep no account.
         assert_eq!((waiting(Some(40.0)), waiting(None)), ((0.9, 0.3, false), (0.9, 0.3, false)));
         assert_eq!(waiting(Some(0.0)), (0.0, 0.0, true));
     }

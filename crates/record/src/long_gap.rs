@@ -1,57 +1,57 @@
-//! The longest gaps of busy loops and the latest wake-ups, and who took that time.
+//! The longest gaps of busy loops and the latest wake-ups, and what used that time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// A gap in a busy loop, or a wake-up that came late.
+/// A gap in a busy loop, or a late wake-up.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongGap {
     /// The CPU.
     pub cpu: u32,
-    /// The policy of a thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
+    /// The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
     pub woken: Option<String>,
-    /// When it began, seconds since boot (CLOCK_MONOTONIC), as `dmesg` has them.
+    /// When it began, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     pub at_seconds: f64,
     /// How long it was, ns.
     pub ns: f64,
-    /// By what its takers are known.
+    /// How its causes were identified.
     pub witness: Witness,
-    /// Who took it, the most first.
+    /// What used the time, the most first.
     #[serde(default)]
     pub takers: Vec<Taker>,
 }
 
-/// By what takers are known.
+/// How causes are identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Witness {
     /// The kernel's trace: each event with its time.
     Trace,
-    /// What counts and run times grew by around the gap: others may have been there too.
+    /// Increases of counts and run times around the gap: other causes are possible.
     Counts,
 }
 
-/// Somebody who took time.
+/// A cause that used time.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Taker {
-    /// What it is.
+    /// Its kind.
     pub kind: TakerKind,
-    /// Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent for what has none.
+    /// Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
     pub name: Option<String>,
     /// A task's process.
     pub pid: Option<i32>,
     /// A task's real-time priority, 1 to 99.
     pub priority: Option<u32>,
-    /// What it took, ns; absent where counts alone tell.
+    /// Time used, ns; absent if only counts are known.
     pub ns: Option<f64>,
-    /// How often it came; absent where only its time is known.
+    /// How often it occurred; absent if only its time is known.
     pub times: Option<u64>,
 }
 
-/// What somebody is who took time.
+/// The kind of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakerKind {
@@ -72,7 +72,7 @@ pub enum TakerKind {
 }
 
 impl Taker {
-    /// Somebody of whom only the kind is known.
+    /// A cause of which only the kind is known.
     pub fn new(kind: TakerKind) -> Self {
         Self { kind, name: None, pid: None, priority: None, ns: None, times: None }
     }

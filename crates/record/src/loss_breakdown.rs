@@ -1,5 +1,4 @@
-//! The loss breakdown (waterfall) of one resource: from the fastest that the hardware could go down to what is delivered, one
-//! step a cause.
+//! The loss breakdown (waterfall) of one resource: from the hardware's maximum down to what is delivered, one step per cause.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +8,8 @@ use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 
-/// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every step's `takes` −
-/// `unexplained` = delivered; where less is better (latencies) they are added instead.
+/// From the ceiling down to what is delivered. It adds up: if more is better, ceiling − every step's `takes` −
+/// `unexplained` = delivered; if less is better (latencies) they are added instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ladder")]
 pub struct LossBreakdown {
@@ -22,35 +21,35 @@ pub struct LossBreakdown {
     pub better: Better,
     /// The fastest that the hardware could go.
     pub ceiling: f64,
-    /// Whether the ceiling follows from the parts or was measured.
+    /// Where the ceiling comes from.
     pub source: CeilingSource,
-    /// What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
+    /// The ceiling, in a few words: `6 channels at 2933 MT/s`.
     pub ceiling_is: Text,
     /// The losses in order, from the ceiling down.
     #[serde(rename = "rungs")]
     pub steps: Vec<LossStep>,
-    /// What nobody explains; negative where the causes together take more than there is.
+    /// The unexplained rest; negative if the causes add up to more than the whole loss.
     pub unexplained: f64,
     /// What is delivered.
     pub delivered: f64,
-    /// What is delivered, in a few words: `triad on 64 threads`.
+    /// The delivered result, in a few words: `triad on 64 threads`.
     pub delivered_is: Text,
 }
 
-/// One cause and what it takes.
+/// One cause and its loss.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Rung")]
 pub struct LossStep {
     /// The cause in a few words.
     pub cause: Text,
-    /// The rule whose finding it is, where there is one.
+    /// The rule of its finding, if there is one.
     pub rule: Option<String>,
-    /// What it takes, in the breakdown's unit.
+    /// The loss, in the breakdown's unit.
     pub takes: f64,
-    /// 95 % interval of what it takes, where it is known.
+    /// 95 % interval of the loss, if known.
     pub interval: Option<(f64, f64)>,
-    /// What is left below it.
+    /// The remainder below it.
     pub leaves: f64,
     /// Measured here; otherwise modelled.
     pub measured: bool,

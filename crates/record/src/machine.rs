@@ -1,4 +1,4 @@
-//! The machine inventory: what a machine is, whatever state it is in.
+//! The machine inventory: what a machine is, in any state.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub use memory::{Access, MemoryDevice, Node};
 pub struct Machine {
     /// Instruction set: `x86_64` or `aarch64`.
     pub architecture: String,
-    /// The host name, where it is told.
+    /// The host name, if known.
     pub hostname: Option<String>,
     /// System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     pub system: System,
@@ -35,7 +35,7 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// Every memory slot that the firmware lists, populated or not.
     pub memory_devices: Vec<MemoryDevice>,
-    /// How many memory slots the board has by its own count (SMBIOS type 16), where a text may list fewer.
+    /// The number of memory slots on the board by its own count (SMBIOS type 16); a text may list fewer.
     pub memory_slots: Option<u32>,
     /// Memory that the kernel manages, in bytes.
     pub memory_bytes: Option<u64>,
@@ -45,12 +45,11 @@ pub struct Machine {
     pub idle: Idle,
     /// The kernel and how it was built and booted.
     pub kernel: Kernel,
-    /// Hypervisor and container that this ran in.
+    /// The hypervisor and container around it.
     pub virtualization: Virtualization,
-    /// What this process is limited to.
+    /// The limits of this process.
     pub limits: Limits,
-    /// Parts of the inventory that could not be read, or that contradict each other: one sentence each, naming
-    /// the file.
+    /// Parts of the inventory that could not be read or that contradict each other: one sentence each, naming the file.
     pub notes: Vec<Text>,
 }
 
@@ -80,9 +79,9 @@ pub struct Counts {
     pub books: Option<u32>,
     /// Drawers of books (IBM Z).
     pub drawers: Option<u32>,
-    /// Dies over all packages; absent where the kernel does not tell.
+    /// Dies over all packages; absent if the kernel does not report them.
     pub dies: Option<u32>,
-    /// Clusters of cores (a shared L2, for instance) over all packages; absent where the kernel does not tell.
+    /// Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.
     pub clusters: Option<u32>,
     /// Physical cores over all packages.
     pub cores: Option<u32>,
@@ -96,18 +95,18 @@ pub struct Counts {
     pub nodes: Option<u32>,
 }
 
-/// The processor's kind and what it can do. On hybrid machines these are the boot CPU's; [`Cpu::kind`] tells
-/// the kinds apart.
+/// The processor's kind and features. On hybrid machines these are the boot CPU's; [`Cpu::kind`] distinguishes the
+/// kinds.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Processor {
-    /// Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    /// Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     pub vendor: Option<String>,
     /// Model name from CPUID, or from MIDR by the tables that lscpu knows.
     pub model_name: Option<String>,
-    /// The model's name as the firmware tells it (SMBIOS type 4): on Arm it names the very model
-    /// (`Kunpeng 920-4826`), where MIDR names only the core.
+    /// The model's name from the firmware (SMBIOS type 4): on Arm it names the exact model (`Kunpeng 920-4826`), while
+    /// MIDR names only the core.
     pub firmware_name: Option<String>,
     /// x86 family.
     pub family: Option<u32>,
@@ -121,13 +120,13 @@ pub struct Processor {
     pub implementer: Option<u32>,
     /// Microcode revision, hexadecimal.
     pub microcode: Option<String>,
-    /// Name of the core design where it is known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
+    /// Name of the core design, if known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
     pub microarchitecture: Option<String>,
     /// Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
     pub features: Vec<String>,
     /// Widest vectors usable here, in bits.
     pub vector_bits: Option<u32>,
-    /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), where the kernel or CPUID tells.
+    /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     pub counter_hz: Option<u64>,
     /// Whether the cycle counter keeps its rate in every state.
     pub counter_invariant: Option<bool>,
@@ -203,7 +202,8 @@ pub struct Cache {
     pub line: Option<u32>,
     /// Associativity.
     pub ways: Option<u32>,
-    /// The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
+    /// The CPUs that share it; empty if an imported record does not list them. A single such cache may stand for
+    /// several.
     pub cpus: CpuList,
 }
 
@@ -216,9 +216,9 @@ pub struct IdleState {
     pub name: String,
     /// Time to wake from it, ns.
     pub exit_ns: Option<u64>,
-    /// Shortest stay for which it pays, ns.
+    /// Shortest stay for which it pays off, ns.
     pub residency_ns: Option<u64>,
-    /// Whether it was switched off.
+    /// Whether it is disabled.
     pub disabled: Option<bool>,
 }
 
@@ -246,35 +246,35 @@ pub struct Kernel {
     pub distribution: Option<String>,
     /// Options on its command line that matter for speed, as written.
     pub options: Vec<String>,
-    /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` where only that is known.
+    /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if no more is known.
     pub preemption: Option<String>,
-    /// Timer interrupts a second, where the configuration can be read.
+    /// Timer interrupts per second, if the configuration is readable.
     pub hz: Option<u32>,
     /// CPUs isolated at boot.
     pub isolated: CpuList,
     /// CPUs without a tick.
     pub nohz_full: CpuList,
-    /// Each vulnerability with what the kernel says of it.
+    /// Each vulnerability with its mitigation, as the kernel reports it.
     pub mitigations: BTreeMap<String, String>,
     /// Base page size in bytes.
     pub page_bytes: Option<u64>,
 }
 
-/// What this ran in.
+/// The environment of the run.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Virtualization {
-    /// `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent where it could not be told.
+    /// `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent if unknown.
     pub hypervisor: Option<String>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     pub container: Option<String>,
     /// Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
-    /// where nothing speaks for it.
+    /// without evidence for it.
     pub emulated: Option<bool>,
 }
 
-/// What this process is limited to, below what the machine has.
+/// The limits of this process, below the machine's resources.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -307,13 +307,13 @@ impl Machine {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
-    /// Whether this level of caches is its host's, which other guests fill, too: a guest's last level where that is the third or
+    /// Whether this level of caches is the host's, shared with other guests: a guest's last level, if that is the third or
     /// beyond; the first and second are a core's.
     pub fn has_hosts_cache(&self, level: u32) -> bool {
         self.is_virtual() && level >= 3 && level == self.last_level()
     }
 
-    /// Whether two inventories are of the same hardware; what a process may use of it may differ.
+    /// Whether two inventories are of the same hardware; the limits of a process may differ.
     pub fn is_same_hardware(&self, other: &Self) -> bool {
         let identity = |machine: &Self| {
             (
@@ -347,7 +347,7 @@ impl Machine {
         self.data_caches(level).find(|cache| cache.cpus.contains(cpu))
     }
 
-    /// The highest cache level that any CPU has; 0 when no cache is known.
+    /// The highest cache level of any CPU; 0 if no cache is known.
     pub fn last_level(&self) -> u32 {
         self.caches
             .iter()
@@ -357,7 +357,7 @@ impl Machine {
             .unwrap_or(0)
     }
 
-    /// Bytes of all last-level caches together; 0 when no cache is known, or not how many there are.
+    /// Bytes of all last-level caches together; 0 if no cache is known, or their number is not.
     pub fn last_level_bytes(&self) -> u64 {
         let mut last = self.data_caches(self.last_level());
         if let (Some(only), None) = (last.next(), last.next())

@@ -1,4 +1,4 @@
-//! One metric under its labels: what was measured, where, the samples and their summary.
+//! One metric under its labels: its samples and their summary.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,8 @@ pub enum Key {
     Word(String),
 }
 
-/// By what it is: trying one variant after the other, as serde does of untagged ones, took a third of a record's reading.
+/// By the value's type: trying one variant after the other, as serde does with untagged ones, took a third of the time to
+/// read a record.
 impl TryFrom<Value> for Key {
     type Error = &'static str;
 
@@ -72,8 +73,8 @@ impl From<&str> for Key {
     }
 }
 
-/// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are
-/// of the same thing when metric and labels are equal.
+/// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are of the
+/// same thing if metric and labels are equal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(rename = "Where")]
@@ -91,7 +92,7 @@ impl Labels {
         self
     }
 
-    /// Adds a label whose value may not be known.
+    /// Adds a label if its value is known.
     pub fn with_known(self, label: Label, value: Option<impl Into<Key>>) -> Self {
         match value {
             Some(value) => self.with_label(label, value),
@@ -104,7 +105,7 @@ impl Labels {
         self.0.get(label.name())
     }
 
-    /// The value of a label by its name, which another version may have given it.
+    /// The value of a label by its name, which may be another version's.
     pub fn named(&self, name: &str) -> Option<&Key> {
         self.0.get(name)
     }
@@ -144,7 +145,7 @@ impl Labels {
     }
 }
 
-/// What is known to have happened during a sample.
+/// A known event during a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
@@ -154,7 +155,7 @@ pub enum Mark {
     Switched,
     /// The thread found itself on another CPU.
     Migrated,
-    /// The hypervisor took time.
+    /// Steal time occurred.
     Stolen,
     /// Heat or power held the clock down.
     Throttled,
@@ -167,11 +168,11 @@ pub enum Mark {
 pub struct SampleMark {
     /// Index into the samples.
     pub sample: u32,
-    /// What happened.
+    /// The event.
     pub mark: Mark,
 }
 
-/// A part of a distribution: how many samples lay in `[from, to)`.
+/// A part of a distribution: how many samples lie in `[from, to)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// Lower bound, in the measurement's unit.
@@ -182,7 +183,7 @@ pub struct Bucket {
     pub count: u64,
 }
 
-/// A sample as a record keeps it: seven significant digits, beyond what any clock here resolves, in half the text.
+/// A sample as saved in a record: seven significant digits, beyond the resolution of any clock here, in half the text.
 fn seven_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -206,33 +207,33 @@ pub struct Measurement {
     pub labels: Labels,
     /// The summary of the samples.
     pub summary: Summary,
-    /// Every sample in the order in which it was taken; empty where a distribution is kept instead.
+    /// Every sample in its order; empty if a distribution is saved instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
-    /// Samples during which something happened.
+    /// Samples with a known event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
-    /// For each sample how many of the record's looks were taken before it, or one number for all; empty where none is known.
+    /// For each sample how many of the record's looks were taken before it, or one number for all; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
-    /// The distribution, where there are too many samples to keep each (wake-up latency, gaps).
+    /// The distribution, if there are too many samples to save each (wake-up latency, gaps).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<Bucket>,
-    /// Why the figure should not be leaned on; absent when nothing is wrong.
+    /// Why the result is unreliable; absent if nothing is wrong.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// How it was measured, for the curious: kernel, variant, placement proof, counts.
+    /// How it was measured: kernel, variant, placement proof, counts.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,
-    /// How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
-    /// `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
-    /// comparable unless the metric's definition is the same for both.
+    /// Another tool's method, as far as it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
+    /// `cyclictest`. Absent for linespeed's own methods. Results of two methods are not comparable unless the metric's
+    /// definition is the same for both.
     pub method: Option<String>,
-    /// The line of a tool's output that it was read from; absent for what linespeed measured.
+    /// The line of a tool's output that it was read from; absent for linespeed's own results.
     pub origin: Option<Origin>,
 }
 
-/// Its figure in its unit, as far as its interval knows it.
+/// Its result in its unit, with as many digits as its interval allows.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match m.metric.definition().filter(|metric| metric.unit == m.unit) {
@@ -250,7 +251,7 @@ impl From<&Measurement> for crate::text::Value {
 }
 
 impl Measurement {
-    /// A measurement of a metric of [`metrics::all`](crate::metrics::all), whose unit and direction it takes from there.
+    /// A measurement of a metric of [`metrics::all`](crate::metrics::all), which defines its unit and direction.
     pub fn new(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let metric = metric.into();
         let definition = metric.definition();
@@ -273,8 +274,8 @@ impl Measurement {
         }
     }
 
-    /// As [`Measurement::new`], with the samples as they are: for figures that another tool printed, which are to read
-    /// as they stand in its output.
+    /// Like [`Measurement::new`], with unrounded samples: for numbers printed by another tool, which are shown as in
+    /// its output.
     pub fn exact(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let mut exact = Self::new(metric, labels, Vec::new());
         exact.summary = Summary::from_samples(&samples);
@@ -297,7 +298,7 @@ impl Measurement {
         self
     }
 
-    /// Adds a line of detail that may not be known.
+    /// Adds a line of detail if it is known.
     pub fn with_known_detail<T: ?Sized>(self, key: DetailKey<T>, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with_detail(key, value),
@@ -305,13 +306,13 @@ impl Measurement {
         }
     }
 
-    /// What stands for the measurement wherever one figure does: the median; of a metric that adds up ([`Self::is_mean`]) the
-    /// mean, since bursts take time that no median has.
+    /// The value that represents the measurement: the median; for a metric that adds up ([`Self::is_mean`]) the mean, since
+    /// bursts take time that no median shows.
     pub fn value(&self) -> f64 {
         self.mean().unwrap_or(self.summary.median)
     }
 
-    /// The 95 % interval of that figure; `None` below 6 samples.
+    /// The 95 % interval of that value; `None` below 6 samples.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let Some(mean) = self.mean() else { return self.summary.interval };
         let Summary { n, min, max, variation, .. } = self.summary;
@@ -319,8 +320,8 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// The figure of every second sample, beginning with the first and with the second: two measurements in turns. `None` below
-    /// four samples, and where neither the samples nor [`detail::HALVES`] were kept.
+    /// The result of every second sample, beginning with the first and with the second: two alternating measurements. `None`
+    /// below four samples, and if neither the samples nor [`detail::HALVES`] were saved.
     pub fn halves(&self) -> Option<[f64; 2]> {
         if let Some(kept) = self.detail.get(detail::HALVES) {
             return kept.iter().all(|half| half.is_finite()).then_some(kept);
@@ -334,7 +335,7 @@ impl Measurement {
         Some([half(0)?, half(1)?])
     }
 
-    /// Whether the mean stands for it.
+    /// Whether the mean represents it.
     pub fn is_mean(&self) -> bool {
         self.metric.definition().is_some_and(|metric| metric.figure == Statistic::Mean)
     }

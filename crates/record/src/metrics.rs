@@ -1,6 +1,6 @@
-//! The list of metrics. A metric's name means one definition for ever.
+//! The list of metrics. A metric's name has one definition for ever.
 
-/// Of each metric a constant, and the list of their definitions.
+/// A constant for each metric, and the list of their definitions.
 macro_rules! metrics {
     ($($name:ident = $definition:expr,)+) => {
         $(
@@ -25,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::label::Label;
 
-/// Which direction of a figure is better.
+/// Which direction of a result is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -35,34 +35,34 @@ pub enum Better {
     Lower,
 }
 
-/// Which statistic of its samples stands for a metric where one figure does.
+/// Which statistic of its samples represents a metric by a single value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// What is usual: of times and rates.
+    /// The usual value: of times and rates.
     Median,
-    /// What it comes to: of shares of a time, and of passes that are judged by their total.
+    /// The average over everything: of shares of a time, and of passes judged by their total.
     Mean,
 }
 
-/// What a figure can be a part of.
+/// The whole of which a result is a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// Of the time that was looked at.
+    /// The observed time.
     Time,
-    /// Of the slots in which a core issues.
+    /// The slots in which a core issues.
     Slots,
-    /// Of the lines that stores overwrite.
+    /// The lines that stores overwrite.
     Stores,
 }
 
-/// What a figure is of. One that this version does not define is another version's or another tool's.
+/// What a result measures. A metric not defined by this version belongs to another version or another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Metric(&'static str);
 
 impl Metric {
-    /// The metric of this name, which may be none of [`all`].
+    /// The metric of this name, not necessarily one of [`all`].
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
@@ -82,18 +82,19 @@ impl Metric {
         self.0 == name || self.family() == name
     }
 
-    /// Its definition, if it is one of [`all`]: asked several times of every figure, of which a fleet's records have millions.
+    /// Its definition, if it is one of [`all`]. Called several times for every result, of which a fleet's records have
+    /// millions.
     pub fn definition(self) -> Option<&'static Definition> {
         find(self.0)
     }
 
-    /// Whether a figure of it can be so much.
+    /// Whether a result of it can have this value.
     pub fn is_plausible(self, value: f64) -> bool {
         let (low, high) = self.definition().map_or((f64::MIN, f64::MAX), |definition| definition.plausible);
         (low..=high).contains(&value)
     }
 
-    /// The keys that its place may carry, in the order in which people read them.
+    /// The labels that it may have, in their display order.
     pub fn keys(self) -> &'static [Label] {
         self.definition().map_or(&[], |definition| definition.keys)
     }
@@ -101,7 +102,7 @@ impl Metric {
 
 impl From<&str> for Metric {
     fn from(name: &str) -> Self {
-        // The names that records bring beside those are few: each is kept once, for as long as the program runs.
+        // Records add only a few other names: each is stored once, for as long as the program runs.
         static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
         Self(find(name).map(|known| known.name).unwrap_or_else(|| {
             let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,19 +150,19 @@ impl fmt::Display for Metric {
 pub struct Definition {
     /// Its name.
     pub name: &'static str,
-    /// What its figures are called: `Load latency`.
+    /// The name of its results: `Load latency`.
     pub title: &'static str,
     /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
-    /// What its figures are parts of, which may be none of it.
+    /// The whole of which its results are a part, if any.
     pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// The keys that its place may carry, in the order in which people read them.
+    /// The labels that it may have, in their display order.
     pub keys: &'static [Label],
     /// Values outside are physically implausible and are withheld.
     pub plausible: (f64, f64),
-    /// What of its samples is its figure.
+    /// Which statistic of its samples is its result.
     pub figure: Statistic,
 }
 
@@ -194,7 +195,7 @@ impl Definition {
         Metric::named(self.name)
     }
 
-    /// What its ratio is a share of; people read shares in percent, other ratios as factors.
+    /// The whole of its ratio; shares are displayed in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")
     }
@@ -203,7 +204,7 @@ impl Definition {
 const HIGHER: Option<Better> = Some(Better::Higher);
 const LOWER: Option<Better> = Some(Better::Lower);
 
-/// 1 TB/s a channel group is beyond any node today (HBM parts reach about 1 TB/s a package; 16 packages).
+/// 1 TB/s per channel group is beyond any node today (HBM parts reach about 1 TB/s per package; 16 packages).
 const MOST_BANDWIDTH: f64 = 1.6e13;
 /// Ten seconds in nanoseconds: nothing timed as one event lasts longer.
 const TEN_SECONDS: f64 = 1e10;
@@ -220,14 +221,14 @@ pub const USUAL_EVENTS: [&str; 8] = [
     "branch-misses",
 ];
 
-/// Every metric that this version writes, in the order in which people read them.
+/// Every metric that this version writes, in display order.
 pub fn all() -> impl Iterator<Item = &'static Definition> {
     list::METRICS.iter()
 }
 
 /// The definition of the metric of this name.
 pub fn find(name: &str) -> Option<&'static Definition> {
-    // Some sixty: a search among them takes less than a hash of the name.
+    // About sixty: a search among them is faster than a hash of the name.
     static BY_NAME: LazyLock<Vec<&Definition>> = LazyLock::new(|| {
         let mut metrics: Vec<&Definition> = all().collect();
         metrics.sort_by_key(|metric| by_length(metric.name));

@@ -1,22 +1,22 @@
-//! How thorough a run was asked to be.
+//! The requested thoroughness of a run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How thorough a run was asked to be.
+/// The requested thoroughness of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunMode {
-    /// Seconds: figures are rougher.
+    /// Seconds: rougher results.
     Quick,
-    /// As by default.
+    /// The default.
     Normal,
     /// Minutes.
     Full,
 }
 
 impl RunMode {
-    /// Of a record with own figures that does not say, by the options of the command that made it.
+    /// For a record of linespeed's own results without a mode: by the options of its command line.
     pub(crate) fn of_command(command: &[String]) -> Option<Self> {
         let own = || command.iter().skip(1).take_while(|word| *word != "--");
         let has = |option: &str| own().any(|word| word == option);

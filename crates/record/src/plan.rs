@@ -1,5 +1,5 @@
-//! How to lay a program out on a machine: how many processes of how many threads, on which CPUs, with which memory, and
-//! what that should give. The types only; the `diagnose` crate makes them from a record.
+//! How to lay a program out on a machine: how many processes with how many threads, on which CPUs, with which memory,
+//! and the expected gain. The types only; the `diagnose` crate derives them from a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,30 +19,30 @@ use crate::text::Text;
 pub struct Plan {
     /// The whole plan in a sentence or two.
     pub summary: Text,
-    /// NUMA nodes with CPUs that may be used.
+    /// Usable NUMA nodes with CPUs.
     pub nodes: u32,
     /// The processes in order.
     pub processes: Vec<Process>,
-    /// Whether to use the siblings of a core; absent where no core has any.
+    /// Whether to use the siblings of a core; absent if no core has any.
     pub siblings: Option<Siblings>,
-    /// What the layout should give, one entry a kind of program. Modelled from what was measured.
+    /// The expected gain, one entry per kind of program. Modelled from the measurements.
     pub gains: Vec<Gain>,
-    /// A level below the nodes: several last-level caches on each.
+    /// A level below the nodes: several last-level caches per node.
     pub caches: Option<CacheDomains>,
     /// What else to set: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
-    /// Lines to paste, one entry a tool; none where nothing needs to be bound.
+    /// Lines to paste, one entry per tool; none if nothing needs to be bound.
     #[serde(rename = "pastes")]
     pub snippets: Vec<Snippet>,
-    /// What the plan leaves out or where it is weak, a sentence each.
+    /// What the plan omits and its weaknesses, a sentence each.
     pub cautions: Vec<Text>,
-    /// What is not known, and how to find it out, a sentence each.
+    /// Unknowns, and how to resolve them, a sentence each.
     pub unknown: Vec<Text>,
-    /// The record that `linespeed plan` was given; absent for this machine.
+    /// The record given to `linespeed plan`; absent for this machine.
     pub record: Option<String>,
-    /// Where the figures come from, a sentence each.
+    /// The sources of the results, a sentence each.
     pub sources: Vec<Text>,
-    /// What running a command both ways really gave.
+    /// The measured gain of running a command both ways.
     pub verification: Option<Verification>,
 }
 
@@ -52,31 +52,31 @@ pub struct Plan {
 pub struct Process {
     /// Its number, from 0.
     pub number: u32,
-    /// Its threads; absent where the machine's CPUs are not known.
+    /// Its threads; absent if the machine's CPUs are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// The nodes on whose CPUs it runs.
     pub nodes: CpuList,
-    /// Its CPUs; empty where they are not known: then all CPUs of its nodes.
+    /// Its CPUs; empty if they are not known: then all CPUs of its nodes.
     pub cpus: CpuList,
     /// Whether `cpus` are all usable CPUs of its nodes.
     pub whole_nodes: bool,
-    /// The nodes that its memory comes from; empty where the machine has one.
+    /// The nodes that its memory comes from; empty if the machine has one.
     pub memory: CpuList,
-    /// How it is taken from them.
+    /// The memory policy.
     pub policy: Policy,
 }
 
-/// How memory is taken from nodes.
+/// The memory policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// As the kernel does it: from the node of the CPU that touches it first.
+    /// The kernel's default: from the node of the CPU that touches a page first.
     #[default]
     Default,
     /// From these nodes only, the nearest first.
     Bind,
-    /// Page by page from these nodes in turn.
+    /// Page by page, alternating between these nodes.
     Interleave,
 }
 
@@ -88,30 +88,30 @@ pub struct Siblings {
     pub per_core: u32,
     /// Whether the plan uses them.
     pub used: bool,
-    /// Whether figures say so; otherwise it is a choice.
+    /// Whether results support this; otherwise it is a choice.
     pub measured: bool,
     /// Why, a sentence or two.
     pub why: Text,
-    /// The figures behind it.
+    /// The results behind it.
     pub evidence: Vec<Evidence>,
-    /// One CPU of each core, for those who want the other way; empty where CPUs are not known.
+    /// One CPU of each core, for the other choice; empty if CPUs are not known.
     pub one_a_core: CpuList,
 }
 
-/// What a layout should give one kind of program.
+/// The expected gain of one kind of program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// How many times the work it does in the same time, against one that ignores nodes.
+    /// Its work in the same time, relative to a program that ignores nodes.
     pub factor: f64,
-    /// Between what the figures' intervals allow it to lie; absent where they have none.
+    /// The interval of the factor, from the results' intervals; absent without these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// How it follows from the figures.
+    /// How it follows from the results.
     pub why: Text,
-    /// The figures.
+    /// The results.
     pub evidence: Vec<Evidence>,
 }
 
@@ -125,11 +125,11 @@ pub struct CacheDomains {
     pub domains: Vec<CpuList>,
     /// What that means for a program.
     pub says: Text,
-    /// The figures behind it.
+    /// The results behind it.
     pub evidence: Vec<Evidence>,
 }
 
-/// Something else to set.
+/// Another setting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Advice {
@@ -137,7 +137,7 @@ pub struct Advice {
     pub about: String,
     /// What to do and why.
     pub says: Text,
-    /// The figures behind it.
+    /// The results behind it.
     pub evidence: Vec<Evidence>,
     /// Commands to paste.
     pub commands: Vec<String>,
@@ -151,9 +151,9 @@ pub struct Advice {
 pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`.
     pub tool: String,
-    /// Where they go and what to know.
+    /// Where the lines go, and notes.
     pub says: Text,
-    /// The lines, one piece a process, or one for all.
+    /// The lines, one piece per process, or one for all.
     pub pieces: Vec<Piece>,
 }
 
@@ -161,37 +161,37 @@ pub struct Snippet {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Piece {
-    /// The process that they are for; absent where they are for all.
+    /// Its process; absent if it is for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// The lines.
     pub lines: Vec<String>,
 }
 
-/// A command run as planned and unbound, in turn.
+/// A command run alternately as planned and unbound.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verification {
     /// The command as it was typed.
     pub command: Vec<String>,
-    /// How it was run: how many copies, bound to what.
+    /// How it was run: the number of copies, and their binding.
     pub how: Text,
     /// Seconds until the last copy had ended, round by round, bound as planned.
     pub planned: Vec<f64>,
     /// The same unbound.
     pub unbound: Vec<f64>,
-    /// Work in the same time as planned over unbound, round by round.
+    /// Work in the same time, planned over unbound, round by round.
     pub ratio: Summary,
-    /// What the layout gave: the share of time that running unbound costs (or, where `slower`, that the layout costs).
+    /// The gain of the layout: the share of time that running unbound costs (or, if `slower`, that the layout costs).
     pub verdict: Option<Verdict>,
     /// Whether the layout made it slower.
     pub slower: bool,
-    /// Two runs of the same kind in a row differ by this share in the median.
+    /// The median difference of two consecutive runs of the same kind, as a share.
     pub noise: Option<f64>,
-    /// What happened during runs, each with the number of runs.
+    /// Events during the runs, each with its number of runs.
     pub marks: Vec<(Mark, u32)>,
-    /// The result in a sentence or two, held against what was expected.
+    /// The result in a sentence or two, compared with the expectation.
     pub says: Text,
 }
 

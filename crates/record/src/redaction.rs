@@ -1,9 +1,10 @@
-//! A record without names: of hosts, users, commands, files, processes, units, options of the kernel, addresses. What is taken
-//! out has a pseudonym (`host-kq3v9x2m`) that follows from the name and a key: the same wherever the name stood, so that what was
-//! redacted with one key still compares, and nothing by which somebody without the key could try names.
+//! A record without names: of hosts, users, commands, files, processes, units, options of the kernel, addresses. Each name is
+//! replaced by a pseudonym (`host-kq3v9x2m`) that follows from the name and a key. It is the same wherever the name occurred, so
+//! that records redacted with one key still compare. Without the key nobody can test guessed names.
 //!
-//! Each text of a record is declared in `texts.rs` by the end of its path; a test holds that against the schema, so that a new
-//! field is asked for. Names are taken out where they stand alone, then wherever a sentence quotes them.
+//! Each text of a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the schema,
+//! so that a new field must be declared. Names are removed from fields of their own first, then from every sentence that
+//! quotes them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -27,7 +28,7 @@ mod key;
 mod texts;
 mod words;
 
-/// Which kind of name something is.
+/// The kind of a name.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr,
 )]
@@ -37,7 +38,7 @@ pub enum Kind {
     Host,
     /// A person.
     User,
-    /// A program that was run.
+    /// A program.
     Command,
     /// A word of its command line.
     Argument,
@@ -49,7 +50,7 @@ pub enum Kind {
     Group,
     /// A file.
     File,
-    /// A line of a text that was imported.
+    /// A line of an imported text.
     Line,
     /// A path in somebody's home.
     Path,
@@ -63,20 +64,20 @@ impl Kind {
     }
 }
 
-/// Whether a name is a pseudonym by its looks.
+/// Whether a name looks like a pseudonym.
 pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
     let rest = name.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix('-'));
     rest.is_some_and(key::is_sign)
 }
 
-/// Pseudonyms of names, the same for all that is redacted with one key.
+/// Pseudonyms of names, the same for everything redacted with one key.
 #[derive(Debug)]
 pub struct Pseudonyms {
     key: Key,
     names: HashMap<(Kind, String), String>,
-    /// Names as they stand in sentences with their pseudonyms, the longest first, by the piece that they begin with.
+    /// Names as they occur in sentences, with their pseudonyms, the longest first, by the piece that they begin with.
     secrets: HashMap<String, Vec<(String, String)>>,
-    /// Names that sentences are not looked through for.
+    /// Names not searched for in sentences.
     common: BTreeSet<(Kind, String)>,
 }
 
@@ -103,7 +104,7 @@ impl Pseudonyms {
         pseudonym
     }
 
-    /// What a file is called: a record by its host's pseudonym and its time, any other by one of its own.
+    /// A file's pseudonym: for a record its host's pseudonym and its time, for any other file one of its own.
     pub fn file(&mut self, path: &Path) -> PathBuf {
         let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
         let ending = ending.filter(|ending| *ending == "json").map_or("", |_| ".json");
@@ -118,8 +119,7 @@ impl Pseudonyms {
         PathBuf::from(named + ending)
     }
 
-    /// Names that stand in no sentence's place of their own, because sentences have the same words: what is to be known of them;
-    /// `None` where there are none.
+    /// A note on names that could not be removed from sentences because they are also common words; `None` if there are none.
     pub fn remark(&self) -> Option<Text> {
         let mut kinds: Vec<&str> = self.common.iter().map(|(kind, _)| kind.word()).collect();
         let names = kinds.len();
@@ -135,7 +135,7 @@ impl Pseudonyms {
         })
     }
 
-    /// Takes a name out of sentences, too: the whole, and the last part of a path.
+    /// Removes a name from sentences also: the whole, and the last part of a path.
     fn hide(&mut self, kind: Kind, name: &str, pseudonym: &str) {
         let last = name.rsplit('/').next().unwrap_or_default();
         for part in [name, last] {
@@ -203,7 +203,7 @@ impl Pseudonyms {
 
     /// A sentence without names.
     pub fn sentence(&mut self, text: &str) -> String {
-        // What is a name by its looks.
+        // What looks like a name.
         for word in text.split(|c| !is_of_word(c)) {
             for part in word.trim_end_matches(['.', ':', ',']).split('=') {
                 match part {
@@ -217,8 +217,8 @@ impl Pseudonyms {
         self.without_names(text)
     }
 
-    /// A text without the names that stand in it by themselves (`server-7-20260102T010000Z.json`, `/srv/server/log`), of those that
-    /// begin at one place the longest.
+    /// A text without the names that stand alone in it (`server-7-20260102T010000Z.json`, `/srv/server/log`); at each place the
+    /// longest name is taken.
     fn without_names(&self, text: &str) -> String {
         let edges = edges(text);
         let mut redacted = String::with_capacity(text.len());
@@ -240,7 +240,7 @@ impl Pseudonyms {
     }
 }
 
-/// Places of a word at which a name by itself may begin or end: not within letters.
+/// Positions in a word at which a separate name may begin or end: not between letters.
 fn edges(word: &str) -> Vec<usize> {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     let mut before = None;
@@ -297,12 +297,12 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The same without names. Figures, settings and hardware stay; what is said of commands that were run in turn goes, as it
-    /// is full of their names, and follows from the figures again.
+    /// The same without names. Results, settings and hardware stay. The texts on alternating commands go: they are full of
+    /// names, and follow from the results again.
     ///
     /// # Errors
     ///
-    /// It has no form in JSON, which is how it is looked through.
+    /// It has no form in JSON, which is how it is searched.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
         let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
         let json = renamed.as_ref().unwrap_or(self).to_json()?;
@@ -317,14 +317,14 @@ impl Pseudonyms {
     ///
     /// # Errors
     ///
-    /// It has no form in JSON, which is how it is looked through.
+    /// It has no form in JSON, which is how it is searched.
     pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
         let redacted = self.redacted_value(serde_json::to_value(part)?, at);
         Ok(serde_json::from_value(redacted)?)
     }
 
     fn redacted_value(&mut self, mut value: Value, at: &str) -> Value {
-        // Names first, where they stand alone, then what quotes them.
+        // First names in fields of their own, then what quotes them.
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.name(text, holds));
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.quote(text, holds));
         value
@@ -354,7 +354,7 @@ fn without_builder(line: &str) -> String {
     line.split(' ').map(hide).collect::<Vec<_>>().join(" ")
 }
 
-/// Hands every text with what it holds to `each`: of command lines the whole list.
+/// Passes every text with its declaration to `each`: for command lines the whole list.
 fn walk(value: &mut Value, path: &mut String, each: &mut dyn FnMut(&mut Value, Holds)) {
     let length = path.len();
     match value {

@@ -1,4 +1,4 @@
-//! Regular files, read at once and up to a size. Where a pipe, a socket or a device lies instead nothing is waited for.
+//! Regular files, read at once and up to a size. A pipe, a socket or a device is refused without waiting.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, Read};
@@ -8,24 +8,24 @@ use std::path::Path;
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRead {
-    /// The system refuses it.
+    /// The system refused it.
     #[error("cannot be read: {0}")]
     Io(#[from] Error),
     /// A folder, a pipe, a socket or a device.
     #[error("is not a regular file")]
     NotRegular,
-    /// Larger than such a file is; with the most, in bytes.
+    /// Larger than the limit, which is given in bytes.
     #[error("has more than {0} bytes")]
     TooLarge(u64),
 }
 
-/// What a regular file of up to `most` bytes holds, and what the system says of it.
+/// The content of a regular file of up to `most` bytes, and its metadata.
 ///
 /// # Errors
 ///
 /// It cannot be read, is larger, or is no regular file.
 pub fn read(path: &Path, most: u64) -> Result<(Vec<u8>, Metadata), NotRead> {
-    // Looked at before, since opening a device may do something, and after, since it may be another by then.
+    // Checked before, since opening a device may have effects, and after, since the file may have been replaced.
     regular(&std::fs::metadata(path)?)?;
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;

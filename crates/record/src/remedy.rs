@@ -1,4 +1,4 @@
-//! What to do about a finding: words, a command to paste, or both; and the knob that it sets, where it sets one.
+//! What to do about a finding: words, a command to paste, or both, and the knob that it sets, if any.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum KnobName {
     PowerLimit,
     /// Deep idle states.
     IdleStates,
-    /// What a guest does before it halts.
+    /// A guest's polling before it halts.
     GuestHalt,
     /// SMT control: `on` or `off`.
     Smt,
@@ -60,15 +60,15 @@ impl KnobName {
     }
 }
 
-/// A knob and the value that it is to have: what `linespeed fix` sets.
+/// A knob and its new value, for `linespeed fix`.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KnobValue {
     /// The knob.
     pub knob: KnobName,
-    /// The value; absent where it is the one that `linespeed quiet` sets.
+    /// The value; absent if it is the one that `linespeed quiet` sets.
     pub value: Option<String>,
-    /// The CPUs that it is for; absent where it is for all.
+    /// Its CPUs; absent if it is for all.
     pub cpus: Option<CpuList>,
 }
 
@@ -83,8 +83,8 @@ impl KnobValue {
         Self { knob, value: None, cpus: None }
     }
 
-    /// The metric of linespeed's own that shows what it gains; `None` where only a program can show it, as of huge pages for programs
-    /// that do not ask for them.
+    /// The linespeed metric that shows the gain; `None` if only a program can show it, for example huge pages for programs that do
+    /// not request them.
     pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
             KnobName::Boost
@@ -100,10 +100,10 @@ impl KnobValue {
     }
 }
 
-/// Something to do, or to undo.
+/// Something to do or undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// What to do, or when the command is the one to take.
+    /// What to do, or when to use the command.
     pub text: Option<Text>,
     /// A command to paste.
     pub command: Option<String>,
@@ -132,7 +132,7 @@ impl Remedy {
         Self { sets: Some(value), ..self }
     }
 
-    /// As a record has them: the words of each, and which part of them is a command.
+    /// As read from a record: the words of each, and the command in them.
     pub(crate) fn read_all(words: Vec<String>, commands: Vec<Option<String>>) -> Vec<Self> {
         let read = |(words, command): (String, Option<String>)| {
             let before = command.as_ref().and_then(|command| words.strip_suffix(command.as_str()));
@@ -145,12 +145,12 @@ impl Remedy {
         words.into_iter().zip(commands.into_iter().chain(std::iter::repeat(None))).map(read).collect()
     }
 
-    /// As a record has them.
+    /// As written to a record.
     pub(crate) fn write_all(all: &[Self]) -> (Vec<String>, Vec<Option<String>>) {
         all.iter().map(|one| (one.to_string(), one.command.clone())).unzip()
     }
 
-    /// Of words alone: a command is what begins with a program that remedies name.
+    /// From words alone: a command begins with a program that remedies name.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {
             return Self::command(words);
@@ -181,7 +181,7 @@ fn is_command(words: &str) -> bool {
         let first = step.trim_start().split(' ').next().unwrap_or_default();
         PROGRAMS.split(' ').any(|program| program == first) || first.starts_with('/')
     };
-    // Prose goes on after a comma, or names another thing to do behind a semicolon or a colon.
+    // Prose continues after a comma, or names another step after a semicolon or a colon.
     let mut steps = words.split("; ");
     steps.next().is_some_and(begins)
         && steps.all(|step| begins(step) || ["do ", "done"].iter().any(|word| step.starts_with(word)))

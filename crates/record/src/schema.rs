@@ -1,7 +1,7 @@
-//! The JSON Schemas of what linespeed writes. Their texts lie in `schema/`, so that the program need not carry what makes
-//! them of the types; a test makes them anew and holds them against the files.
+//! The JSON Schemas of linespeed's output. Their texts are in `schema/`, so that the program need not contain the code
+//! that derives them from the types; a test derives them again and compares them with the files.
 //!
-//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which renews Python's classes, too.
+//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also renews Python's classes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) const RECORD: &str = include_str!("schema/record.json");
 /// The schema of a comparison.
 pub(crate) const COMPARISON: &str = include_str!("schema/comparison.json");
-/// The schema of what is said of a fleet.
+/// The schema of a fleet's results.
 pub(crate) const FLEET: &str = include_str!("schema/fleet.json");
 /// The schema of a history.
 pub(crate) const HISTORY: &str = include_str!("schema/history.json");
@@ -18,9 +18,9 @@ pub(crate) const CHECK: &str = include_str!("schema/check.json");
 /// The schema of a line of live.
 pub(crate) const LIVE: &str = include_str!("schema/live.json");
 
-/// A schema of these.
+/// Parses one of these schemas.
 pub(crate) fn read(text: &str) -> Value {
-    // The test below holds that these are JSON.
+    // The test below proves that these are JSON.
     serde_json::from_str(text).unwrap_or_default()
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// A schema's text, a definition a line, so that a change of one type is a change of one line.
+    /// A schema's text, one definition per line, so that a change of one type changes one line.
     fn text(schema: &Value) -> String {
         let mut rest = schema.clone();
         let definitions = rest.as_object_mut().and_then(|whole| whole.remove("$defs"));
@@ -41,7 +41,7 @@ mod tests {
         format!("{{\"$defs\":{{\n{}\n}},\n{rest}\n", lines.join(",\n"))
     }
 
-    /// The schema of what is written and never read again.
+    /// The schema of a type that is written and never read.
     fn of_written<T: schemars::JsonSchema>() -> Value {
         let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<T>().to_value()
@@ -63,7 +63,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&reported).unwrap(), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
                 std::fs::write(folder.join(name), &reported).expect("the schema's file can be written");
-                // Python's classes are written from it.
+                // Python's classes are generated from it.
                 let classes = folder.join("../../../../python/classes");
                 assert!(
                     std::process::Command::new(classes).status().is_ok_and(|status| status.success()),

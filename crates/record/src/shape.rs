@@ -1,5 +1,5 @@
-//! The true shape of a machine: which CPUs are near each other, in looks of a few milliseconds between all other measurements,
-//! and what a series of them says.
+//! The true shape of a machine: which CPUs are near each other, from looks of a few milliseconds between all other
+//! measurements, and what a series of them shows.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde_with::skip_serializing_none;
 use crate::CpuList;
 use crate::share::Share;
 
-/// Looks at the same CPUs, in the order in which they were taken.
+/// Looks at the same CPUs, in chronological order.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
     /// The CPUs, ascending.
     pub cpus: Vec<u32>,
-    /// The pairs, as positions in `cpus`; absent where every pair was looked at: 0-1, 0-2, … 1-2, ….
+    /// The pairs, as positions in `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
     pub pairs: Option<Vec<(u32, u32)>>,
     /// The looks.
     pub looks: Vec<Look>,
@@ -28,16 +28,18 @@ pub struct Looks {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Look {
-    /// When it began, seconds from the run's begin.
+    /// When it began, seconds from the start of the run.
     pub at_seconds: f64,
-    /// How long it took, ms.
+    /// Its duration, ms.
     pub took_ms: f64,
-    /// Whether all CPUs had worked until then: a host places busy CPUs differently.
+    /// Whether all CPUs were busy until then: a host places busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
-    /// A cache line from one CPU of a pair to the other, ns, the least of a few short blocks; null where a side did not run.
+    /// Latency of a cache line from one CPU of a pair to the other, ns, the minimum of a few short blocks; null if a side
+    /// did not run.
     pub line_ns: Vec<Option<f64>>,
-    /// A load from memory by each CPU, ns, all of the same page; null where it did not run. Empty where lines cannot be flushed.
+    /// Latency of a load from memory by each CPU, ns, all from the same page; null if it did not run. Empty if lines cannot be
+    /// flushed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ns: Vec<Option<f64>>,
     /// Pairs that computed at the same time.
@@ -45,12 +47,12 @@ pub struct Look {
     pub contended: Vec<Contended>,
 }
 
-/// Two CPUs that each kept one execution unit busy, alone and at the same time.
+/// Two CPUs that each kept one execution unit busy, alone and simultaneously.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contended {
     /// The CPUs, the lower one first.
     pub pair: (u32, u32),
-    /// How many times as long the loop took beside the other as alone: 1 on cores of their own, 2 on one core.
+    /// The loop's time beside the other over its time alone: 1 on separate cores, 2 on one core.
     pub slowdown: f64,
 }
 
@@ -68,54 +70,54 @@ impl Looks {
     }
 }
 
-/// What the looks of a run say.
+/// What the looks of a run show.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shape {
-    /// When these looks were taken, where that was another run than the record's: RFC 3339 in UTC.
+    /// When these looks were taken, RFC 3339 in UTC, if in another run than the record's.
     pub looked_at: Option<String>,
-    /// Looks that say something.
+    /// Conclusive looks.
     pub looks: u32,
-    /// What they took together, relative to the run.
+    /// Their total time, relative to the run.
     pub cost: Option<f64>,
-    /// Distances of CPUs with cores of their own, nearest first.
+    /// Distances of CPUs on separate cores, nearest first.
     pub distances: Vec<Distance>,
-    /// Whether CPUs stay where they are.
+    /// Whether CPUs keep their places.
     pub motion: Motion,
     /// Changes from one look to the next, of cores or domains.
     pub changes: u32,
     /// Pairs that shared a core in some look, the most frequent first.
     pub shared_cores: Vec<SharedCore>,
-    /// Looks in which CPUs shared a core that Linux shows as cores of their own.
+    /// Looks in which CPUs shared a core that Linux shows as separate cores.
     pub sharing: Option<Share>,
-    /// The same of the looks right after all CPUs had worked.
+    /// The same for the looks right after all CPUs were busy.
     pub sharing_busy: Option<Share>,
-    /// Siblings that Linux shows and that took nothing from each other.
+    /// Siblings in Linux's topology that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
     /// Looks in which the CPUs lay in several domains that Linux does not show.
     pub split: Option<Share>,
-    /// Whether loads from the same page take two different times: from the node's own memory, and from another's.
+    /// Whether loads from the same page have two different latencies: from the node's own memory, and from another's.
     pub memory: Option<TwoDistances>,
-    /// What Linux shows apart, and what is not.
+    /// Linux's topology compared with the looks.
     pub topology: Topology,
-    /// Each look's state, in order; absent for one that says nothing.
+    /// Each look's state, in order; absent for an inconclusive one.
     pub states: Vec<Option<ShapeState>>,
 }
 
 impl Shape {
-    /// As what it is of another record, which was begun then.
+    /// The same as the shape of another record, measured at that time.
     pub fn looked_on(self, started: &str) -> Self {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
-    /// Whether Linux shows cores of their own for these CPUs, which shared one.
+    /// Whether Linux shows separate cores for these CPUs, which shared one.
     pub fn hides(&self, core: &CpuList) -> bool {
         let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
         self.shared_cores.iter().filter(inside).any(|one| !one.shown)
     }
 
-    /// How many cores these CPUs had: for each number in how many looks, the fewest first.
+    /// How many cores these CPUs had: each number with its number of looks, the fewest first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
         for state in self.states.iter().flatten() {
@@ -142,20 +144,20 @@ pub struct Distance {
     pub low_ns: f64,
     /// The highest, ns.
     pub high_ns: f64,
-    /// Its part of all pairs of all looks.
+    /// Its share of all pairs of all looks.
     pub share: f64,
 }
 
-/// Whether CPUs stay where they are.
+/// Whether CPUs keep their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Motion {
-    /// Too few looks to tell.
+    /// Too few looks.
     #[default]
     Unknown,
-    /// All looks show the same.
+    /// All looks agree.
     Pinned,
-    /// They do not.
+    /// They do not agree.
     Floating,
 }
 
@@ -177,24 +179,24 @@ pub struct TwoDistances {
     pub near_ns: f64,
     /// By a far one.
     pub far_ns: f64,
-    /// The CPUs' loads that were far.
+    /// The share of the CPUs' loads that were far.
     pub far: Share,
 }
 
-/// The topology that Linux shows, held against the looks.
+/// Linux's topology, compared with the looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// Too few looks, or nothing to compare.
     #[default]
     Unknown,
-    /// The looks show the domains that Linux shows.
+    /// The looks show the same domains as Linux.
     AsShown,
     /// CPUs that Linux shows together lie apart.
     Finer,
     /// CPUs that Linux shows apart lie together.
     Coarser,
-    /// Domains that were measured cross those that Linux shows, or change.
+    /// The measured domains cross those that Linux shows, or change.
     Crossing,
 }
 
@@ -202,11 +204,11 @@ pub enum Topology {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeState {
-    /// CPUs that shared a core, a list each.
+    /// CPUs that shared a core, one list per core.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CpuList>,
-    /// For each bound between classes of distances, nearest first, the CPUs that were nearer to each other than it, a list a domain.
-    /// Bounds at which a CPU moved within the look are left out.
+    /// For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one list per
+    /// domain. Bounds at which a CPU moved within the look are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Vec<CpuList>>,
     /// CPUs that were far from the memory of the looks' page.

@@ -1,20 +1,20 @@
-//! A share of what was counted, with its interval.
+//! A share of a count, with its interval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson, 1927), which
-/// no count of zero makes zero.
+/// A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), which is not zero even for a
+/// count of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
     /// Samples.
     pub count: u64,
-    /// Their share of all that were decoded.
+    /// Their share of all decoded samples.
     pub share: f64,
-    /// The ends of its interval, in which those that could not be told may or may not be part of it.
+    /// The lower end of its interval, which covers both possibilities for undecided samples.
     pub low: f64,
-    /// The upper one.
+    /// The upper end.
     pub high: f64,
 }
 
@@ -25,7 +25,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Of `all` samples `count` are such, and `untold` others may be.
+    /// `count` of `all` samples belong to the share, and `untold` others may.
     pub fn of(count: u64, all: u64, untold: u64) -> Self {
         let whole = count.saturating_add(untold).min(all.max(count));
         let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };

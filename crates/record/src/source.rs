@@ -1,4 +1,4 @@
-//! Records as they are named: each is called as shortly as tells it from the others.
+//! Names of records: each as short as possible, but distinct from the others.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::Record;
 use crate::file_name::host_of;
 
-/// What stands for this machine.
+/// The name of this machine.
 pub const HERE: &str = ".";
 
-/// A record and what it is called.
+/// A record and its name.
 pub struct Source {
     /// Short: the file's name without its ending, `this machine`, the reference's name.
     pub name: String,
@@ -17,16 +17,16 @@ pub struct Source {
     pub from: String,
     /// The record.
     pub record: Record,
-    /// What is to be known of the choice where `.` is not simply the newest record.
+    /// A note on the choice if `.` is not simply the newest record.
     pub note: Option<String>,
 }
 
-/// Calls records in files as linespeed calls them by their hosts, where no other is called so, and those whose files are called
-/// alike by their folders, too.
+/// Names records in files by their hosts if no other record has that name, and records in files of the same name also by their
+/// folders.
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();
-    // One that is called otherwise is of a host, too.
+    // A record with another name also has a host.
     let of_file = |source: &Source| {
         let stem = Path::new(&source.from).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         host_of(&stem).map_or_else(|| source.name.clone(), str::to_owned)
@@ -49,7 +49,7 @@ pub fn tell_apart(sources: &mut [Source]) {
     }
 }
 
-/// How many bear each name.
+/// The number of records with each name.
 fn count_names<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
     names.fold(HashMap::new(), |mut count, name| {
         *count.entry(name.clone()).or_default() += 1;

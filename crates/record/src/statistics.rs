@@ -1,10 +1,10 @@
-//! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time).
+//! Sample statistics: the summary of one state (design rule: median with an exact interval; no mean for a time).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The share of cases in which an interval may miss, of all that are told together.
+/// The share of cases in which an interval may miss, over all intervals reported together.
 pub const WRONG: f64 = 0.05;
 
 /// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
@@ -33,7 +33,7 @@ pub struct Summary {
     pub p99: Option<f64>,
     /// 99.9th percentile, where there are at least 1000 samples.
     pub p999: Option<f64>,
-    /// Mean: only because cyclictest's line and the field's tables carry it.
+    /// Mean: only because cyclictest's line and the field's tables contain it.
     pub mean: Option<f64>,
     /// Standard deviation ÷ mean, because the field's tables use it.
     pub variation: Option<f64>,
@@ -42,7 +42,7 @@ pub struct Summary {
 impl Summary {
     /// Sums up samples. Values that are not finite are left out.
     pub fn from_samples(samples: &[f64]) -> Self {
-        // Most figures of other tools' output: nothing to sort.
+        // Most results in other tools' output: nothing to sort.
         if let [one] = *samples
             && one.is_finite()
         {
@@ -85,7 +85,7 @@ impl Summary {
     }
 }
 
-/// Whether a figure is known to no better than its own size, by its interval: then it is none. A 0 may be counted.
+/// Whether a value's interval is wider than the value itself, so that it is unknown. A 0 may be counted.
 pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
     figure != 0.0 && (high - low) / 2.0 > figure.abs()
 }
@@ -116,11 +116,12 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[rank], sorted[sorted.len() - 1 - rank]))
 }
 
-/// From so many samples on the normal approximation of one interval's rank is off by far less than a rank.
+/// From this many samples on, the normal approximation of one interval's rank is off by far less than a rank.
 const MANY: usize = 1000;
 
-/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median often enough for so many
-/// intervals to hold together at 95 % (binomial with p = ½: exact for any distribution; Bonferroni); `None` where none does.
+/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median often enough for this
+/// many intervals to hold together at 95 % (binomial with p = ½: exact for any distribution; Bonferroni); `None` if there is
+/// none.
 pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {
     if n > MANY && intervals <= 1 {
         let n = n as f64;

@@ -1,4 +1,4 @@
-//! The folders that records lie in: which there are, which stands for a machine, and their labels.
+//! The folders of records: their records, the one that represents a machine, and their labels.
 //!
 //! A label is a symbolic link in the folder `labels`, so that the record stays as it was written.
 
@@ -21,15 +21,15 @@ mod entry;
 mod index;
 mod read_each;
 
-/// The file beside the records that holds ceilings.
+/// The file of ceilings beside the records.
 pub const CEILINGS: &str = "ceilings.json";
-/// Records that are looked at for one that stands for a machine, the newest first.
+/// The most records examined for one that represents a machine, the newest first.
 const MOST_LOOKED_AT: usize = 200;
-/// Records of one machine that are looked at, the newest first.
+/// The most records of one machine that are examined, the newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// Files that are searched for those. Most are small: of a command that was measured again and again.
+/// The most files searched for these. Most are small: records of a command measured repeatedly.
 const MOST_PASSED_OVER: usize = 1000;
-/// Files that are read for the index when a record is written, at most: so few that nobody waits for them.
+/// The most files read for the index when a record is written: few enough that nobody waits.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
@@ -37,25 +37,25 @@ fn read(path: &Path) -> Option<Record> {
     Record::from_json(&content(path)?).ok()
 }
 
-/// The record that stands for a machine, and what is to be known of the choice.
+/// The record that represents a machine, and a note on the choice.
 #[derive(Debug)]
 pub struct Newest {
-    /// The newest run of everything that was no quick one; without one, the newest quick one; without any, the newest of those
-    /// with the most metrics.
+    /// The newest complete run that was not quick; otherwise the newest quick one; otherwise the newest of those with the most
+    /// metrics.
     pub entry: Entry,
-    /// A newer record, of a part or of a quick run.
+    /// A newer record, of a partial or a quick run.
     pub newer: Option<Entry>,
 }
 
 impl Newest {
-    /// Whether it is of a run of everything that was no quick one.
+    /// Whether it is of a complete run that was not quick.
     pub fn is_thorough(&self) -> bool {
         self.entry.is_whole() && self.entry.mode != Some(RunMode::Quick)
     }
 
-    /// What is to be known of the choice. `own`: the folder of the user's own records.
+    /// A note on the choice. `own`: the folder of the user's own records.
     pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
-        // Of one's own folder the name alone, by which every command finds it.
+        // In the user's own folder the name is enough: every command finds it.
         let named = |path: &Path| {
             let stem = path.file_stem().filter(|_| own.is_some() && path.parent() == own);
             stem.map_or_else(|| visible(path), |stem| visible(Path::new(stem)))
@@ -83,8 +83,8 @@ impl Newest {
     }
 }
 
-/// The record that stands for a host, which has its name and pseudonyms: of what was measured there, in any of the folders. Files
-/// that are other hosts' by their names are looked into where no other is this one's.
+/// The record that represents a host with this name and these pseudonyms, in any of the folders. Files named after other hosts
+/// are read only if no other file is this host's.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     let own = own_names(names);
     let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -92,7 +92,7 @@ pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
-/// The same of these files, the last that was written first.
+/// The same of these files, the most recently written first.
 fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
     let mut quick: Option<Newest> = None;
@@ -110,7 +110,7 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
             continue;
         }
         newer.get_or_insert_with(|| entry.clone());
-        // Of equals the newest.
+        // The newest of equals.
         if partial.as_ref().is_none_or(|most| most.metrics.len() < entry.metrics.len()) {
             partial = Some(entry);
         }
@@ -118,8 +118,8 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
-/// The `wanted` records of a machine, whose host has its name and pseudonyms, in the folders, the newest first by their names, with
-/// the host's name in all. A file that is no record, or another machine's, is left out.
+/// The `wanted` records of a machine whose host has this name and these pseudonyms, in the folders, the newest first by their
+/// names; all get the host's name. A file that is not a record, or is another machine's, is left out.
 pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     folders: &[PathBuf],
     machine: &'a Machine,
@@ -127,7 +127,7 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     mut wanted: W,
 ) -> impl Iterator<Item = (PathBuf, Record)> + use<'a, W> {
     let (mut files, _) = of_host(folders, &names);
-    // Names of one's own tell no time: they come last.
+    // User-chosen names contain no time: they come last.
     let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
     files.rotate_left(own);
     let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
@@ -141,14 +141,14 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine)).take(MOST_OF_A_MACHINE)
 }
 
-/// Files of the folders that may be records of a host, which has its name and pseudonyms, the newest first by their names, and how
-/// many are other hosts' by theirs. A file with a name of its own may be anybody's.
+/// Files of the folders that may be records of a host with this name and these pseudonyms, the newest first by their names, and
+/// the number of files named after other hosts. A file with a user-chosen name may be any host's.
 pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     let own = own_names(names);
     let files = list_names(folders);
     let all = files.len();
     let mut own: Vec<PathBuf> = files.into_iter().filter(|path| may_be_of(path, &own)).collect();
-    // Names of one host end in the time; what has a name of its own is read first.
+    // Names of one host end in the time; files with user-chosen names are read first.
     own.sort_by_cached_key(|path| {
         let name = stem(path);
         let host = host_of(&name).map(str::len);
@@ -159,7 +159,7 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     (own, others)
 }
 
-/// How the names of a host's records begin; of those without names as all do.
+/// How the names of a host's records begin; without host names, as all do.
 fn own_names(names: &[String]) -> Vec<String> {
     let redacted = names.get(1).map(|_| REDACTED.to_owned());
     let begin = |host: &String| {
@@ -173,13 +173,14 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a file may be of the host whose records' names begin so: it has such a name or one of its own.
+/// Whether a file may be of the host whose records' names begin like this: by its name, or because its name is
+/// user-chosen.
 fn may_be_of(path: &Path, own: &[String]) -> bool {
     host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
 
-/// All records of the folders with their labels, the newest first. Of a file that did not change since it was read, what stands
-/// in its folder's index is taken; `save` is handed the index that a folder should have, with its place.
+/// All records of the folders with their labels, the newest first. Unchanged files are taken from their folder's index; `save`
+/// receives the new index of a folder, with its path.
 pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     let now = index::now();
     let mut entries: Vec<Entry> = folders
@@ -194,21 +195,21 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
         let here = std::fs::canonicalize(&entry.path).ok();
         entry.labels = here.and_then(|here| labelled.get(&here)).cloned().unwrap_or_default();
     }
-    // Of one second the later ones have a number behind their name.
+    // Records of the same second have a number after their name.
     let name = |entry: &Entry| (entry.path.file_stem().map_or(0, OsStr::len), entry.path.clone());
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| name(b).cmp(&name(a))));
     entries
 }
 
-/// Keeps the index of a folder that a record was just written to near what lies there, so that the first list does not read all of
-/// it: the few files that it does not know yet are read, of more of them a part.
+/// Updates the index of a folder after a record was written, so that the first list does not read everything: it reads a few files
+/// not yet in the index, or a part of them if there are more.
 pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
     index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
 }
 
-/// The record in a folder that other tools' output was imported to before: it says the same as this JSON of a record.
+/// The record in a folder from an earlier import of the same output: it has the same content as this JSON of a record.
 pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
-    // Figures are held against each other as they are read, both from text.
+    // Results are compared as read, both from text.
     let said = |record: Record| (record.machine, record.measurements, record.import);
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
@@ -218,7 +219,7 @@ pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -
     imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 
-/// Files in order of their last change, the newest first.
+/// Files by their last change, the newest first.
 fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files: Vec<(SystemTime, PathBuf)> = files
         .into_iter()
@@ -228,7 +229,7 @@ fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The JSON files of the folders but for the ceilings, in no order.
+/// The JSON files of the folders except for the ceilings, in no order.
 fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let records = entries.map(|entry| entry.path()).filter(|path| {
@@ -249,7 +250,7 @@ fn labels(folder: &Path) -> Vec<(String, PathBuf)> {
     labels
 }
 
-/// The record that a label, or the name of a file without its ending, stands for.
+/// The record with this label, or this file name without its ending.
 pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     let plain = is_label(name);
     let labelled = |folder: &PathBuf| std::fs::canonicalize(folder.join(LABELS).join(name)).ok();
@@ -258,13 +259,13 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 
-/// Whether this may be a label: it is no path, no flag, and stands for nothing else.
+/// Whether this may be a label: not a path, not a flag, and without another meaning.
 pub fn is_label(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])
 }
 
-/// Lets a label stand for a record; returns the record that it stood for before.
+/// Sets a label for a record; returns the record that had it before.
 ///
 /// # Errors
 ///
@@ -279,7 +280,7 @@ pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option
     let link = labels.join(name);
     let before = std::fs::canonicalize(&link).ok().filter(|before| *before != record);
     let new = labels.join(format!(".{name}-{}", std::process::id()));
-    // One of a run that died here.
+    // Left by a run that died here.
     let _ = std::fs::remove_file(&new);
     std::os::unix::fs::symlink(record, &new)?;
     std::fs::rename(new, link)?;
@@ -298,13 +299,13 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     let links: Vec<PathBuf> =
         links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();
     std::fs::remove_file(&entry.path)?;
-    // There may be none.
+    // It may not exist.
     let _ = std::fs::remove_file(entry.path.with_extension("html"));
     links.iter().try_for_each(std::fs::remove_file)
 }
 
-/// Of all records, the newest first, those that may go where `keep` of each host are kept: one with a label stays, and the run of
-/// everything that stands for its host. Hosts are one by `aliases`.
+/// Of all records, the newest first, those that may be removed if `keep` of each host are kept. Labelled records stay, and so
+/// does the complete run that represents its host. `aliases` identifies hosts.
 pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<&'a Entry> {
     let names = aliases.resolve(all.iter().map(|entry| entry.host.as_str()));
     let host_of = |entry: &'a Entry| names.get(&entry.host).unwrap_or(&entry.host).as_str();

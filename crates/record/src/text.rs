@@ -1,5 +1,5 @@
-//! Sentences as data: a template, declared where it is used, and the figures of its places. What people read is made when it is
-//! shown. Where code decides by a sentence, its template has a code; the others have none.
+//! Sentences as data: a template, declared where it is used, and the values of its places. The text is produced on display. A
+//! template has a code if code depends on the sentence; the others have none.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{phrase, units};
 /// A sentence with named places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its code, which never changes: `siblings-off`. Empty where nothing is decided by it.
+    /// Its code, which never changes: `siblings-off`. Empty if no code depends on it.
     pub code: &'static str,
     /// Its words, with places like `{cpus}`.
     pub words: &'static str,
@@ -24,7 +24,7 @@ impl Template {
     }
 }
 
-/// What stands in a place.
+/// The value of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A name, a list of CPUs, another program's words.
@@ -35,11 +35,11 @@ pub enum Value {
     Bytes(u64),
     /// A share of one; shown in per cent.
     Share(f64),
-    /// A figure in a unit; shown as `3.21 GHz`.
+    /// A value in a unit; shown as `3.21 GHz`.
     Figure(f64, &'static str),
     /// A ratio; shown as `1.14×`.
     Factor(f64),
-    /// A share or a figure with as many digits as are known of it.
+    /// A share or a value with its known number of digits.
     Rounded(Box<Value>, usize),
     /// Another sentence, or a part of one.
     Sentence(Box<Text>),
@@ -119,16 +119,16 @@ impl From<Vec<Text>> for Value {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Of this program.
+    /// A sentence of this program.
     Declared(Template, Vec<(&'static str, Value)>),
-    /// Of a record: its code, where the program that wrote it had one, and its words.
+    /// A sentence of a record: its code, if the program that wrote it had one, and its words.
     Read(Option<String>, String),
     /// Sentences one after the other.
     Sequence(Vec<Text>),
 }
 
-/// A sentence: its template and its figures, or what a record says. JSON has its words; whoever holds one that others
-/// decide by has its code beside it.
+/// A sentence: its template and its values, or the words of a record. JSON holds its words; the owner of a sentence
+/// that code depends on writes its code beside it.
 #[derive(Clone, Debug)]
 pub struct Text(Box<Source>);
 
@@ -138,7 +138,7 @@ impl Text {
         Self(Box::new(Source::Declared(template, values)))
     }
 
-    /// A sentence that a record holds, with its code where it has one.
+    /// A sentence from a record, with its code, if any.
     pub fn read(code: Option<String>, words: String) -> Self {
         Self(Box::new(Source::Read(code, words)))
     }
@@ -154,7 +154,7 @@ impl Text {
         *self = Self::sequence([before, more.into()].iter().flat_map(Text::sentences).cloned());
     }
 
-    /// Whether it says nothing.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         match self.0.as_ref() {
             Source::Declared(template, _) => template.words.is_empty(),
@@ -163,7 +163,7 @@ impl Text {
         }
     }
 
-    /// Its code, where it has one. Of several sentences that of the first.
+    /// Its code, if it has one; for several sentences the code of the first.
     pub fn code(&self) -> Option<&str> {
         match self.0.as_ref() {
             Source::Declared(template, _) => Some(template.code).filter(|code| !code.is_empty()),
@@ -180,8 +180,8 @@ impl Text {
         }
     }
 
-    /// Whether it is of this template. Records of 0.1 have no codes: there the words are held against what the template
-    /// says before its first place, which are the words of then.
+    /// Whether it is of this template. Records of 0.1 have no codes: their words are compared with the template's words
+    /// before its first place, which have not changed.
     pub fn is(&self, template: &Template) -> bool {
         match self.0.as_ref() {
             Source::Declared(own, _) => own == template,
@@ -194,7 +194,7 @@ impl Text {
         }
     }
 
-    /// What stands in one of its places.
+    /// The value at one of its places.
     pub fn value(&self, name: &str) -> Option<&Value> {
         match self.0.as_ref() {
             Source::Declared(_, values) => {
@@ -236,7 +236,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// Equal where people read the same.
+/// Equal if people read the same.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
@@ -245,7 +245,7 @@ impl PartialEq for Text {
 
 impl Eq for Text {}
 
-/// Says nothing.
+/// An empty text.
 impl Default for Text {
     fn default() -> Self {
         Self::read(None, String::new())
@@ -303,11 +303,11 @@ impl From<&str> for Text {
 /// template that is declared apart a name alone is its variable: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {
-    // What stands in a place: the expression, or the variable of its name.
+    // The value of a place: the expression, or the variable of its name.
     (@value $name:ident) => { $crate::text::Value::from($name) };
     (@value $name:ident $value:expr) => { $crate::text::Value::from($value) };
     (@all $code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
-        // Holds the places against the names.
+        // Checks the places against the names.
         if false {
             let _ = ::std::format_args!($words $(, $name = "")*);
         }
@@ -370,7 +370,7 @@ mod tests {
         assert!(off.is(&OFF) && !off.is(&BUSY));
         assert!(Text::read(Some("off".into()), "other words".into()).is(&OFF));
         assert!(Text::from("switched off: long ago").is(&OFF) && !Text::from("on").is(&OFF));
-        // Without words before its first place nothing can be known.
+        // Without words before its first place a template cannot be recognised.
         assert!(!Text::from("3 CPUs were busy").is(&BUSY));
     }
 

@@ -1,5 +1,5 @@
-//! Commands that were run in turn: how their times differ, and each by itself. The types only; the figures come from the
-//! `diagnose` crate.
+//! Alternating commands: how their times differ, and each by itself. The types only; the `diagnose` crate computes the
+//! results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use crate::bound::Bound;
 use crate::difference::Verdict;
 use crate::text::Text;
 
-/// Commands that were run in turn, each round once, every other round backwards.
+/// Commands run alternately, each once per round, with every other round backwards.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turns {
-    /// The commands, in the order in which they were named; the others are held against the first.
+    /// The commands, in the order given; the others are compared with the first.
     pub commands: Vec<CommandInTurn>,
-    /// What noise alone makes of such a difference, as a share: commands held against themselves in neighbouring runs.
-    /// Absent where the runs are too few to tell.
+    /// The difference caused by noise alone, as a share: each command compared with itself in neighbouring runs. Absent
+    /// if there are too few runs.
     pub floor: Option<f64>,
     /// The same in words.
     pub floor_says: Option<Text>,
@@ -26,33 +26,32 @@ pub struct Turns {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandInTurn {
-    /// The `workload` of its figures.
+    /// The `workload` of its results.
     pub workload: String,
     /// What it was bound by.
     pub bound: Option<Bound>,
-    /// How it stands against the first; absent for the first itself, and where no round had both.
+    /// How it compares with the first; absent for the first itself, and if no round had both.
     pub against_first: Option<AgainstFirst>,
 }
 
-/// A command's time against that of the first, round by round.
+/// A command's time compared with that of the first, round by round.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstFirst {
     /// Rounds that had both.
     pub rounds: u64,
-    /// How many times as long it took: the median of the rounds' ratios.
+    /// Its time over the first one's: the median of the rounds' ratios.
     pub ratio: f64,
-    /// The interval of that, which holds for all commands together at 95 %; absent where the rounds are too few.
+    /// The interval of that, which holds for all commands together at 95 %; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// What can be said of the difference; `costs` is what the first takes more (below 0: less) than this one, as a share
-    /// of the first's time.
+    /// The verdict on the difference; `costs` is the additional time of the first (below 0: less) over this one, as a
+    /// share of the first's time.
     pub verdict: Verdict,
-    /// Whether it is the slower of the two; absent where no difference is resolved.
+    /// Whether it is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,
     /// The same in words.
     pub says: Text,
-    /// What else differs, a sentence each: where the time went, what was counted beside it. Only where a difference is
-    /// resolved.
+    /// Other differences, a sentence each: where the time went, and counted events. Only if a difference is resolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Text>,
 }

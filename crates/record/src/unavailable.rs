@@ -1,8 +1,8 @@
-//! What cannot be had on this machine, and what would help.
+//! What is not available on this machine, and what would help.
 
 use crate::{Coverage, Text};
 
-/// Why something cannot be had here.
+/// Why something is not available here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}{}", .remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
 pub struct Unavailable {

@@ -1,7 +1,7 @@
-//! Figures as people write them: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people
-//! type them: `64M`, `64MiB`, `5s`, `2m`.
+//! Values in display form: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people type them:
+//! `64M`, `64MiB`, `5s`, `2m`.
 
-/// A figure with its unit, with three significant digits and the prefix that suits it.
+/// A value with its unit, with three significant digits and a suitable prefix.
 ///
 /// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
 /// `cycles`, `ratio`. Any other unit is printed as it is.
@@ -9,7 +9,7 @@ pub fn figure(value: f64, unit: &str) -> String {
     figure_to(value, unit, DIGITS)
 }
 
-/// As [`figure`], with as many significant digits as asked for.
+/// Like [`figure`], with this many significant digits.
 pub fn figure_to(value: f64, unit: &str, digits: usize) -> String {
     let significant = |value: f64| significant_to(value, digits);
     let scaled = |value: f64, steps: &[(f64, &str)]| {
@@ -50,10 +50,10 @@ pub fn thousands(value: f64) -> String {
     if value < -0.5 { format!("-{text}") } else { text }
 }
 
-/// Significant digits of a figure of which nothing says how well it is known.
+/// Significant digits of a value of unknown precision.
 const DIGITS: usize = 3;
 
-/// How many digits of a figure its interval leaves: the last one moves within it. Two at least.
+/// How many digits of a value its interval allows: the last one varies within it. At least two.
 pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);
     if !(half.is_finite() && half > 0.0 && value.is_finite() && value != 0.0) {
@@ -61,23 +61,23 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     }
     let beyond = value.abs().log10().floor() - half.log10().floor();
     let digits = (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize;
-    // What is printed lies within the interval that stands beside it.
+    // The printed value lies within the interval printed beside it.
     let (low, high) = interval.map_or((value, value), |(a, b)| (a.min(b), a.max(b)));
     if (low..=high).contains(&round_to(value, digits)) { digits } else { DIGITS }
 }
 
-/// A figure with so many significant digits.
+/// A value with this many significant digits.
 fn round_to(value: f64, digits: usize) -> f64 {
     let scale = 10f64.powf(digits as f64 - 1.0 - value.abs().log10().floor());
     (value * scale).round() / scale
 }
 
-/// The same of a share that is lost; two of one that has no interval.
+/// The same for a lost share; at least two if it has no interval.
 pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
     if high > low { digits_within(share, Some((low, high))) } else { 2 }
 }
 
-/// From here on a figure is written with an exponent: nobody counts so many digits.
+/// From here on a value is written with an exponent: nobody counts that many digits.
 const LONG: f64 = 1e15;
 
 /// A count of CPUs: `1 CPU`, `2 CPUs`.
@@ -85,7 +85,7 @@ pub fn cpus(count: u32) -> String {
     format!("{count} {}", if count == 1 { "CPU" } else { "CPUs" })
 }
 
-/// CPUs that were in use on average, as far as ticks tell.
+/// Average number of CPUs in use, as precise as ticks allow.
 pub fn cpus_in_use(used: f64) -> String {
     format!("{used:.2}")
 }
@@ -107,7 +107,7 @@ fn significant_to(value: f64, digits: usize) -> String {
     }
     let after = digits as f64 - 1.0 - (size / (1.0 - 0.5 * 10f64.powi(-(digits as i32)))).log10().floor();
     let decimals = after.clamp(0.0, 12.0) as usize;
-    // The digits of a whole number are left out where fewer than three are known.
+    // Digits of a whole number are left out if fewer than three are known.
     let scale = 10f64.powf(-after.min(0.0));
     let value = if digits < DIGITS && after < 0.0 { (value / scale).round() * scale } else { value };
     let text = format!("{value:.decimals$}");
@@ -141,7 +141,7 @@ pub fn percent(share: f64) -> String {
     percent_to(share, DIGITS)
 }
 
-/// As [`percent`], with as many significant digits as asked for.
+/// Like [`percent`], with this many significant digits.
 pub fn percent_to(share: f64, digits: usize) -> String {
     if is_negligible(share) && share != 0.0 {
         return "< 0.1 %".to_owned();
@@ -149,7 +149,7 @@ pub fn percent_to(share: f64, digits: usize) -> String {
     format!("{} %", significant_to(share * 100.0, digits))
 }
 
-/// A share that differs from none in either direction: `+3.2 %`, `-3.2 %`; one too small for anybody to act on has no sign.
+/// A share with its sign: `+3.2 %`, `-3.2 %`; a negligible one has no sign.
 pub fn signed_percent(share: f64) -> String {
     let rises = share >= 0.0 && !(is_negligible(share) && share != 0.0);
     format!("{}{}", if rises { "+" } else { "" }, percent(share))
@@ -163,12 +163,12 @@ pub fn is_negligible(share: f64) -> bool {
     share.abs() < LEAST
 }
 
-/// A share that something is smaller than, or known to, for words that say so themselves: `< 0.1 %`, `±0.1 %` at the least.
+/// An upper bound or a precision, for words that already include `<` or `±`: `< 0.1 %`, `±0.1 %` at the least.
 pub fn bound(share: f64) -> f64 {
     share.max(LEAST)
 }
 
-/// A text that is no figure of its kind.
+/// A text that is not a size or duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// No size.
@@ -179,7 +179,7 @@ pub enum UnitError {
     NotADuration(String),
 }
 
-/// The number that a text begins with, and the unit behind it.
+/// The number at the beginning of a text, and the unit after it.
 fn split_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,5 +1,4 @@
-//! A watch that was kept: `linespeed live --output`. However long it was, a few hundred moments of it are kept, and what they add
-//! up to is exact.
+//! A recording: `linespeed live --output`. Whatever its length, a few hundred moments of it are saved, and their sums are exact.
 
 mod merge;
 
@@ -11,36 +10,38 @@ use crate::diagnosis::{Bound, BoundBy};
 use crate::live::{Interval, Process, Thread};
 use crate::text::Text;
 
-/// Moments that are kept: with one more, neighbours become one. Of an hour at one a second these are eight seconds each.
+/// The most saved moments: with one more, neighbours are merged. An hour at one interval per second has moments of eight
+/// seconds each.
 const MOST_MOMENTS: usize = 600;
-/// Processes and threads whose time is summed over the watch, those with the least left out, and of these those that a moment names.
+/// The most processes and threads whose time is summed over the recording, those with the least left out; and the most that a moment
+/// names.
 const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
 
-/// A whole watch.
+/// A whole recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Watch {
     /// What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub of: String,
-    /// Intervals that were seen.
+    /// Number of intervals.
     pub intervals: u64,
-    /// The most intervals that a moment holds: 1, and twice as many each time that there were too many moments.
+    /// The most intervals in a moment: 1, doubled each time that there were too many moments.
     pub merged: u64,
-    /// For how long each verdict held, of all intervals, the longest first.
+    /// How long each verdict held, over all intervals, the longest first.
     pub verdicts: Vec<Held>,
-    /// The watch in its order.
+    /// The moments in chronological order.
     pub moments: Vec<Moment>,
-    /// The processes with the most CPU time, s of the whole watch; of each interval the busiest are summed.
+    /// The processes with the most CPU time, s over the whole recording; the busiest of each interval are summed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The same of the threads of processes that were meant.
+    /// The same for the threads of the selected processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// What the verdicts were held against.
+    /// The ceilings that the verdicts were based on.
     pub ceilings: Ceilings,
-    /// What the memory probe heard before the watch, ns, where no record told what it hears without load.
+    /// The memory probe's latency before the recording, ns, if no record had its unloaded latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_ns: Option<f64>,
 }
@@ -50,11 +51,11 @@ pub struct Watch {
 pub struct Held {
     /// The verdict.
     pub by: BoundBy,
-    /// For how long, s.
+    /// Its total time, s.
     pub seconds: f64,
 }
 
-/// What was said of one interval.
+/// The verdict of one interval, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     /// When the interval began, s since the record's start.
@@ -65,7 +66,7 @@ pub struct Said {
     pub says: Text,
 }
 
-/// One interval of a watch, or several that follow one another.
+/// One interval of a recording, or several consecutive ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Moment {
@@ -73,13 +74,13 @@ pub struct Moment {
     pub at: f64,
     /// Intervals in it.
     pub intervals: u64,
-    /// For how long each verdict held, the longest first; empty where the kernel told too little.
+    /// How long each verdict held, the longest first; empty if the kernel reported too little.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<Held>,
-    /// What was said of one of its intervals, of which the first verdict is.
+    /// The sentence of one of its intervals, with the first verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
-    /// What the machine did. Of several intervals times are summed, and rates and readings are their mean.
+    /// The machine's activity. For several intervals times are summed, rates and readings averaged.
     pub interval: Interval,
 }
 
@@ -90,7 +91,7 @@ impl Moment {
     }
 }
 
-/// Adds up how long verdicts held: the longest first, of equals the one that came first.
+/// Adds up how long verdicts held: the longest first, the earlier first if equal.
 pub fn add_verdicts(all: &mut Vec<Held>, more: &[Held]) {
     for held in more {
         match all.iter_mut().find(|one| one.by == held.by) {
@@ -112,7 +113,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // Whose they are stands in the sums; states of single threads of an hour ago help nobody.
+        // The sums have the threads' owners; states of single threads of an hour ago help nobody.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });
@@ -134,7 +135,7 @@ impl Watch {
         }
     }
 
-    /// For how long it was watched, s.
+    /// The length of the recording, s.
     pub fn seconds(&self) -> f64 {
         self.moments.iter().map(|moment| moment.interval.seconds).sum()
     }
@@ -156,13 +157,13 @@ impl Watch {
 }
 
 impl Moment {
-    /// Takes the moment that follows into this one.
+    /// Merges the following moment into this one.
     pub fn join(&mut self, next: Moment) {
         let first = self.bound_by().cloned();
         let (here, there) = (self.longest(), next.longest());
         self.intervals += next.intervals;
         add_verdicts(&mut self.verdicts, &next.verdicts);
-        // What is quoted is of the verdict that held longest.
+        // The quoted sentence is of the verdict that held longest.
         let of_next =
             self.bound_by() == next.bound_by() && (self.bound_by() != first.as_ref() || there > here);
         if of_next && next.said.is_some() {
@@ -195,7 +196,7 @@ mod tests {
         Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() }
     }
 
-    /// A day of one a second: computing, and every tenth second memory.
+    /// A day at one interval per second: computing, and every tenth second memory.
     fn day(seconds: u32) -> Watch {
         let mut watch = Watch::default();
         for second in 0..seconds {

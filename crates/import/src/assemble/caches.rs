@@ -1,4 +1,4 @@
-//! Caches, as far as their sizes, their number and their CPUs are told.
+//! Caches, as far as their sizes, their number and their CPUs are known.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -49,7 +49,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
             None => by_count(&fact, &online, machine.counts.cores),
         };
         unknown |= lists.iter().any(CpuList::is_empty) || fact.bytes.is_none();
-        // Of a sum over an unknown number of caches nothing is left.
+        // A sum over an unknown number of caches is useless.
         if fact.bytes.is_some() || !lists.iter().all(CpuList::is_empty) {
             let (level, kind) = fact.cache;
             let cache = |cpus| Cache { level, kind, bytes: fact.bytes, line, ways, cpus };
@@ -68,8 +68,8 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
 }
 
-/// The rows of `lscpu -C`, which tell the size of the first cache and the sum: where all can be of the first's size, how many;
-/// and whether they can.
+/// The rows of `lscpu -C`, which show the size of the first cache and the sum: if all can have the first one's size, how many
+/// there are; and whether they can.
 fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     let mut known = Vec::new();
     let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
@@ -84,7 +84,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
         let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
-            // A rounded sum may be that of several numbers of caches, of which another kind has one.
+            // A rounded sum may fit several numbers of caches, one of which is that of another kind.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
             // Cores share caches of higher levels.
@@ -99,7 +99,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     (known, even)
 }
 
-/// Whether the number of CPUs shows that not all cores have as many threads: cores of two kinds.
+/// Whether the number of CPUs shows that cores have different numbers of threads: cores of two kinds.
 fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     let [kind] = lscpu.kinds.as_slice() else { return false };
     let threads = kind.count(key::THREADS_PER_CORE).zip(machine.counts.cores);
@@ -107,7 +107,7 @@ fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     lscpu.machine.get(key::OFFLINE).is_none() && all.is_some() && all != machine.counts.cpus_present
 }
 
-/// Whether the numbers and sizes can be of cores of one kind: as many of each for every core, none without a size.
+/// Whether the numbers and sizes fit cores of one kind: the same number of each for every core, none without a size.
 fn is_even(known: &[Known], machine: &Machine) -> bool {
     let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.cache.0 <= 2);
     let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
@@ -119,7 +119,7 @@ fn is_even(known: &[Known], machine: &Machine) -> bool {
 /// The CPUs of each cache, by level and kind.
 type Shared = BTreeMap<CacheName, Vec<CpuList>>;
 
-/// Which CPUs share each cache, as the rows of `lscpu -e` and `-p` tell.
+/// Which CPUs share each cache, by the rows of `lscpu -e` and `-p`.
 fn shared(facts: &Facts) -> Shared {
     let mut by_number: BTreeMap<(CacheName, u32), CpuList> = BTreeMap::new();
     for row in facts.rows.iter().filter(|row| row.online) {
@@ -135,7 +135,7 @@ fn shared(facts: &Facts) -> Shared {
 }
 
 /// What follows from the number of caches alone: one belongs to all CPUs, as many as CPUs belong to one each. Otherwise
-/// the list is empty: not told.
+/// the list is empty: unknown.
 fn by_count(fact: &CacheFact, online: &CpuList, cores: Option<u32>) -> Vec<CpuList> {
     let single = |id: u32| [id].into_iter().collect::<CpuList>();
     match fact.instances {

@@ -1,4 +1,4 @@
-//! CPUs, cores, packages and nodes, as far as they are told.
+//! CPUs, cores, packages and nodes, as far as they are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ pub(super) fn fill(
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let counts = &mut machine.counts;
     let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
-    // IBM Z counts them in books and drawers, of which some may be there and not configured.
+    // IBM Z counts them in books and drawers, some of which may be present and not configured.
     let present = counts.cpus_present;
     let of_books = |kind: &Values| {
         let books = kind.count(key::BOOKS).or_else(|| product(kind, key::BOOKS_PER_DRAWER, key::DRAWERS))?;
@@ -71,12 +71,13 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     if lscpu.kinds.len() > 1 {
-        // Kinds that share a package count its cores as one kind's alone; with one thread a core each CPU is one.
+        // With several kinds in a package, the core count is that of one kind alone; with one thread per core each CPU
+        // is one.
         let single = lscpu.kinds.iter().all(|kind| kind.count(key::THREADS_PER_CORE) == Some(1));
         cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
-    // Fewer sockets are an excerpt.
+    // Fewer sockets mean an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
     let sockets = lscpu.kinds.first().and_then(|kind| kind.count(key::SOCKETS).zip(kind.get(key::SOCKETS)));
     if let (Some((count, fact)), Some(named)) =
@@ -91,7 +92,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
 }
 
-/// Where nothing else tells: what whole SMBIOS tables count alike, if they do.
+/// Without another source: what whole SMBIOS tables agree on.
 pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, Origin)> {
     let [first, others @ ..] = facts.populated.as_slice() else { return Vec::new() };
     let known = [machine.counts.packages, machine.counts.cores, machine.counts.cpus_present];
@@ -114,8 +115,8 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
         .collect()
 }
 
-/// The core that a row names, and its L1d where that is needed beside: a kernel of Arm may number cores within clusters that lscpu
-/// does not show, so that by their numbers they have as many CPUs as they come to by chance, each with an L1d of its own.
+/// The core of a row, with its L1d if needed: a kernel of Arm may number cores within clusters that lscpu does not show. CPUs then
+/// share core numbers by chance, but each has an L1d of its own.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
     let l1 = |row: &CpuRow| {
         row.caches.iter().find(|(cache, _)| *cache == (1, CacheKind::Data)).map(|(_, number)| *number)
@@ -138,7 +139,7 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
-            // Counted over the machine in order of the lowest CPU, whatever lscpu's own numbers are.
+            // Counted over the machine in order of the lowest CPU, regardless of lscpu's own numbers.
             let (core, l1) = core_of(row).unzip();
             let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
@@ -179,8 +180,8 @@ fn siblings(cpus: &mut [Cpu]) {
     }
 }
 
-/// What follows from counts alone: with one thread a core each CPU is a core, with one core all CPUs are its, with one
-/// package all are in it.
+/// What follows from counts alone: with one thread per core each CPU is a core; with one core it has all CPUs; with one
+/// package it has all of them.
 fn by_counts(machine: &mut Machine) {
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
     let (cores, packages) = (machine.counts.cores, machine.counts.packages);
@@ -207,7 +208,7 @@ fn count_rows(machine: &mut Machine) {
     let (cores, packages, clusters) =
         (count(|cpu| cpu.core), count(|cpu| cpu.package), count(|cpu| cpu.cluster));
     let counts = &mut machine.counts;
-    // Between numbers of a table that has only what is online others may be offline, or lines be missing.
+    // If a table lists only online CPUs, numbers missing from it may be offline CPUs or lost lines.
     let last = machine.cpus.last().map_or(0, |cpu| cpu.id as usize);
     if last >= machine.cpus.len() && counts.cpus_online.is_none() && counts.cpus_present.is_none() {
         return;
@@ -237,7 +238,7 @@ fn nodes(
         );
         contradictions.push(contradict(says, &fact.origin, &available.origin));
     }
-    // Their CPUs are told by one of the two.
+    // One of the two lists their CPUs.
     let of_numactl = !numactl.nodes.is_empty();
     let mut ids: Vec<u32> = if of_numactl {
         numactl.nodes.keys().copied().collect()
@@ -277,7 +278,7 @@ fn nodes(
         cpu.node = by_cpu.get(&cpu.id).copied().or(cpu.node);
     }
     if machine.cpus.is_empty() {
-        // numactl alone tells which CPUs there are.
+        // numactl alone lists the CPUs.
         let cpu = |(id, node): (&u32, &u32)| Cpu {
             id: *id,
             online: true,
@@ -295,7 +296,7 @@ fn nodes(
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
-/// Of two lists of CPUs that do not agree, the nodes' are cut to what the other tells.
+/// If two lists of CPUs disagree, the nodes' lists are cut to the other one.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };

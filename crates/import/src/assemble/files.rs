@@ -1,4 +1,4 @@
-//! Files of the machine that texts quote: read as a machine's own are, and added to what tools told.
+//! Files of the machine quoted by texts: read like a machine's own, and added to the tools' output.
 
 use record::import::Origin;
 use record::{Machine, Snapshot, Text, text};
@@ -9,7 +9,7 @@ use crate::error::{Clash, Error};
 use crate::facts::{Facts, Lscpu, key};
 use crate::sink::fill;
 
-/// Adds what files say to the inventory and the state, and returns where each stood.
+/// Adds the content of files to the inventory and the state, and returns the place of each.
 pub(super) fn read(
     facts: &Facts,
     lscpu: &Lscpu,
@@ -38,7 +38,7 @@ fn files(
     machine: &mut Machine,
     state: &mut Snapshot,
 ) -> Result<Vec<(String, Origin)>, Error> {
-    // What lscpu tells of all CPUs holds for their files, too.
+    // What lscpu lists for all CPUs also holds for their files.
     let listed =
         [("present", [key::ONLINE, key::OFFLINE]), ("online", [key::ONLINE; 2])].map(|(name, keys)| {
             let lists = keys.iter().filter_map(|key| lscpu.machine.cpus(key));
@@ -59,7 +59,7 @@ fn files(
         let both = Box::new([listed.origin.clone(), file.origin.clone()]);
         return Err(Error::SeveralMachines(Clash::Lines(both)));
     }
-    // Of lists that two tell the one that tells more.
+    // Of two lists the more detailed one.
     if !machine.caches.is_empty() {
         found.caches.clear();
     }
@@ -76,7 +76,7 @@ fn files(
     Ok(read.map(|(path, fact)| (place(path), fact.origin.clone())).collect())
 }
 
-/// The path of a file without names that people gave.
+/// The path of a file without user-chosen names.
 fn place(path: &str) -> String {
     match path.strip_prefix("/sys/fs/cgroup/").and_then(|rest| rest.rsplit_once('/')) {
         Some((_, file)) => format!("/sys/fs/cgroup/*/{file}"),
@@ -90,7 +90,7 @@ fn filled<T: Clone + Serialize + DeserializeOwned>(mine: &T, others: &T) -> T {
     serde_json::from_value(fill(one, other)).unwrap_or_else(|_| mine.clone())
 }
 
-/// What lines of one kind in the kernel's log say.
+/// The meaning of lines of one kind in the kernel's log.
 fn logged(kind: &str, count: u64, reason: &str) -> Text {
     match kind {
         "tsc-unstable" => text!(

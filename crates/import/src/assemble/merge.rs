@@ -1,4 +1,4 @@
-//! Several outputs of one tool: of one machine, or of two.
+//! Merges several outputs of one tool: of one machine, or of two.
 
 use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
@@ -6,8 +6,8 @@ use record::import::{Contradiction, Origin, Withheld};
 use crate::error::{Clash, Error};
 use crate::facts::{CpuRow, Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
 
-/// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
-/// the same machine are refused.
+/// Merges the outputs of lscpu: the later ones add to the first, or describe a later state. Two that cannot be of the
+/// same machine are refused.
 pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Result<Lscpu, Error> {
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
@@ -48,12 +48,12 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
 }
 
 fn add(merged: &mut Lscpu, mut next: Lscpu) {
-    // What a package manager is for tells less than the list that counts the CPUs.
+    // A package manager's architecture is less certain than the list that counts the CPUs.
     if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
         next.machine.0.remove(key::ARCHITECTURE);
     }
     if next.machine.get(key::ONLINE).is_some() {
-        // Who tells all CPUs online tells none offline.
+        // A list with all CPUs online has none offline.
         merged.machine.0.remove(key::OFFLINE);
     }
     if next.machine.get(key::FLAGS).is_some() {
@@ -72,7 +72,7 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
     merged.vulnerabilities.extend(next.vulnerabilities);
 }
 
-/// The processors that a word for an architecture is of: one runs kernels and programs of several.
+/// The processor family of an architecture: processors of one run kernels and programs of several.
 fn family(word: &Datum) -> String {
     let word = word.to_string();
     match architecture(&word) {
@@ -82,7 +82,7 @@ fn family(word: &Datum) -> String {
     }
 }
 
-/// Two statements of what one machine can have only one of.
+/// Compares two values of something that a machine has only one of.
 fn same(one: &Values, other: &Values, keys: &[&str]) -> Result<(), Error> {
     for (one, other) in keys.iter().filter_map(|key| one.get(key).zip(other.get(key))) {
         if one.value != other.value {
@@ -96,7 +96,7 @@ fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
-/// Refuses caches of `lscpu -C` that are others than the list's.
+/// Refuses caches of `lscpu -C` that differ from the list's.
 pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     for row in &facts.cache_rows {
         let Some(all) = row.bytes.1 else { continue };
@@ -118,7 +118,7 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     both.map_or(Ok(()), |[one, other]| Err(several(one, other)))
 }
 
-/// Why the rows of `lscpu -e` are not followed: some are missing. Refuses rows of other CPUs than the list has.
+/// Why the rows of `lscpu -e` are not used: some are missing. Refuses rows of other CPUs than the list has.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
@@ -153,7 +153,7 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
     Ok(None)
 }
 
-/// The outputs of numactl and numastat as one. Refuses what they tell of two machines, and of another than lscpu does.
+/// Merges the outputs of numactl and numastat. Refuses contradictions between them, and with lscpu.
 pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, Error> {
     let mut merged = Numactl::default();
     for output in outputs {

@@ -42,7 +42,7 @@ fn two_machines_that_nothing_names_are_refused_with_both_lines() {
     let text = format!("{}\n{}", list(4), list(8));
     let Err(error @ Error::SeveralMachines(_)) = machines(&text, Split::Hosts) else { panic!("not refused") };
     let says = error.to_string();
-    assert!(says.contains("text line 2 says \"CPU(s): 4\", and text line 6 says \"CPU(s): 8\""), "{says}");
+    assert!(says.contains("text line 2 has \"CPU(s): 4\", and text line 6 has \"CPU(s): 8\""), "{says}");
     assert!(says.contains("--split headings"));
     let text = format!("{}\nnode 0 cpus: 0 1 2 3 4 5 6 7\n", list(4));
     assert!(matches!(machines(&text, Split::Hosts), Err(Error::SeveralMachines(_))));
@@ -156,7 +156,7 @@ fn what_divides_a_text_ends_what_a_prompt_before_it_named() {
     assert_eq!(of_headings, [named("A", Some("db-1")), named("B", None)]);
     let of_lines = hosts(Split::Lines(regex_lite::Regex::new("^## (.*)").unwrap()));
     assert_eq!(of_lines, of_headings);
-    // A prompt may be what divides it.
+    // A prompt may be the division.
     let text = format!("root@a:~# lscpu\n{}root@b:~# lscpu\n{}", list(4), list(8));
     let prompts = machines(&text, Split::Lines(regex_lite::Regex::new("^root@([a-z])").unwrap())).unwrap();
     let prompts: Vec<_> = prompts.iter().map(|one| one.machine.hostname.as_deref()).collect();

@@ -1,8 +1,8 @@
-//! A line without what mail, Markdown and HTML put around it.
+//! A line without the markup of mail, Markdown and HTML.
 
 use std::borrow::Cow;
 
-/// Tags that are taken out. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
+/// Tags to remove. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &str = "\
     a article b blockquote body br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 head hr html i \
     kbd li ol p pre samp section small span strong sub summary sup table tbody td th thead tr tt u ul";
@@ -10,7 +10,7 @@ const TAGS: &str = "\
 /// The longest tag that is looked for, attributes included.
 const LONGEST_TAG: usize = 400;
 
-/// The line without tags and with entities turned into their characters; several where it has `<br>`.
+/// The line without tags and with entities replaced by their characters; several lines if it contains `<br>`.
 pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
     if !line.contains(['<', '&']) {
         return vec![Cow::Borrowed(line)];
@@ -47,7 +47,7 @@ fn tag(text: &str) -> Option<(&'static str, usize)> {
     let inner = text[..end].strip_prefix('<')?.trim_matches('/').trim();
     let name_end = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
     let (name, after) = inner.split_at(name_end);
-    // A tag has attributes or nothing behind its name.
+    // A tag has attributes or nothing after its name.
     let is_tag = after.is_empty() || after.starts_with(char::is_whitespace) && after.contains('=');
     let known = TAGS.split(' ').find(|tag| tag.eq_ignore_ascii_case(name)).filter(|_| is_tag)?;
     Some((known, end + 1))
@@ -83,7 +83,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
 pub(super) fn without_quotes(line: &str) -> &str {
     let mut text = line;
     while let Some(after) = text.trim_start_matches(' ').strip_prefix('>') {
-        // Indentation behind the mark's own space is the tool's.
+        // Indentation after the mark's own space is the tool's.
         text = after.strip_prefix(' ').unwrap_or(after);
     }
     text
@@ -92,7 +92,7 @@ pub(super) fn without_quotes(line: &str) -> &str {
 /// Whether a line begins or ends a code block.
 pub(super) fn is_fence(line: &str) -> bool {
     let line = line.trim();
-    // Behind the marks stands the language at most: `~~~~` rulers and `` `code` `` in prose are none.
+    // At most the language follows the marks: `~~~~` rulers and `` `code` `` in prose are not fences.
     ['`', '~'].iter().any(|mark| {
         let language = line.trim_start_matches(*mark);
         let attributes = language.contains(['{', '=']);
@@ -106,12 +106,12 @@ pub(super) fn is_fence(line: &str) -> bool {
 /// The cells of a row of a Markdown table.
 pub(super) fn row(line: &str) -> Option<Vec<&str>> {
     let line = line.trim();
-    // A box that is drawn around it has one cell.
+    // A box drawn around it has one cell.
     if let Some(cell) = line.strip_prefix('│').and_then(|rest| rest.strip_suffix('│')) {
         return Some(cell.split('│').map(str::trim).collect());
     }
     let inner = line.strip_prefix('|').filter(|inner| !inner.is_empty())?;
-    // A bar behind a backslash is the cell's own.
+    // A bar after a backslash is the cell's own.
     let mut escaped = false;
     let ends_cell = |c: char| {
         let ends = c == '|' && !escaped;

@@ -1,4 +1,4 @@
-//! A line without what terminals act on: colours, titles, cursor movements, overwritten progress.
+//! A line without what terminals interpret: colours, titles, cursor movements, overwritten progress.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub(super) fn is_binary(line: &str) -> bool {
         odd += match c {
             '\0' => return true,
             '\t' | '\r' | '\u{8}' | '\u{c}' | '\u{1b}' | '\u{7}' | '\u{85}' | '\u{9b}' => 0,
-            // Another encoding of a few letters is no reason to give a line up.
+            // Another encoding of a few letters is no reason to drop a line.
             char::REPLACEMENT_CHARACTER => 1,
             c => 2 * usize::from(c.is_control()),
         };
@@ -58,14 +58,14 @@ fn without_orphans(line: &str) -> Cow<'_, str> {
     text
 }
 
-/// What follows an escape sequence.
+/// The text after an escape sequence.
 fn behind_escape(text: &str) -> &str {
     let mut rest = text.chars();
     match rest.next() {
         Some('[') => behind_parameters(rest.as_str()),
         Some(']' | 'P' | '^' | '_' | 'X') => {
             let text = rest.as_str();
-            // It ends in BEL or ST; one that has no end is text.
+            // It ends in BEL or ST; without an end it is text.
             let behind = text.find(['\u{7}', '\u{1b}']).and_then(|at| {
                 let end = &text[at..];
                 end.strip_prefix('\u{7}').or_else(|| end.strip_prefix("\u{1b}\\"))
@@ -81,7 +81,7 @@ fn behind_escape(text: &str) -> &str {
     }
 }
 
-/// What follows the parameters of a control sequence and its final character.
+/// The text after the parameters of a control sequence and its final character.
 fn behind_parameters(text: &str) -> &str {
     let rest = text.trim_start_matches(|c| ('\u{20}'..='\u{3f}').contains(&c));
     rest.strip_prefix(|c| ('\u{40}'..='\u{7e}').contains(&c)).unwrap_or(rest)
@@ -93,7 +93,7 @@ pub(super) fn without_keys(line: &str) -> &str {
     ["^C", "^\\", "^Z"].iter().find_map(|key| rest.strip_prefix(key)).unwrap_or(line)
 }
 
-/// What is left of a line in which CR sets the cursor back.
+/// The rest of a line in which CR sets the cursor back.
 pub(super) fn last_state(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default()
 }

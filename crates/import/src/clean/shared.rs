@@ -1,17 +1,17 @@
-//! What stands before the lines of a text, put there by what carried it: time stamps of logs, line numbers, comment signs.
+//! Prefixes before the lines of a text, added by its carrier: time stamps of logs, line numbers, comment signs.
 
 use std::sync::OnceLock;
 
 use regex_lite::Regex;
 
-/// Lines that are looked at for what all of them share.
+/// The number of lines searched for a shared prefix.
 const LOOKED_AT: usize = 400;
 
-/// Fewer lines share a beginning by chance.
+/// Fewer lines share a prefix by chance.
 const FEWEST: usize = 3;
 
-/// Time stamps: no tool that is read prints such ones itself. The kernel's log, GitHub's, Docker's and Kubernetes', journald's, those of
-/// loggers with fractions of seconds or in brackets.
+/// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, Docker's and Kubernetes', journald's, those of loggers
+/// with fractions of seconds or in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?((stdout|stderr) [FP] )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |[\w.-]+ kernel: )";
 
 /// Signs before each line, of comments and of a service's log.
@@ -31,7 +31,7 @@ fn stamp() -> Option<&'static Regex> {
     STAMP.get_or_init(|| Regex::new(STAMPS).ok()).as_ref()
 }
 
-/// What all lines of a text share.
+/// The prefix shared by all lines of a text.
 #[derive(Default)]
 pub(super) struct Shared {
     sign: Option<Regex>,
@@ -39,7 +39,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Of a text's first lines.
+    /// From a text's first lines.
     pub(super) fn find(text: &str) -> Self {
         let all = || text.lines().map(without_stamps).filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
         if all().nth(FEWEST - 1).is_none() {
@@ -54,7 +54,7 @@ impl Shared {
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
-        // Of one host's lines pdsh and others print its name before each.
+        // pdsh and others print the host's name before each line.
         let host = all().next().map(rest).and_then(|line| line.split_once(": ")).map(|(name, _)| name);
         let host = host
             .filter(|name| is_host(name))
@@ -73,7 +73,7 @@ impl Shared {
     }
 }
 
-/// Whether a word is a host's name and no part of a machine's.
+/// Whether a word is a host's name and not an architecture's.
 fn is_host(word: &str) -> bool {
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
     word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -82,7 +82,7 @@ fn is_host(word: &str) -> bool {
         && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "node" | "eth" | "usb" | "sd" | "ata")
 }
 
-/// The beginning of a line, in which all of this stands.
+/// The beginning of a line, which contains all of this.
 fn front(line: &str) -> &str {
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }
@@ -113,8 +113,8 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
         .or_else(|| rest.is_empty().then_some((number, "")))
 }
 
-/// The lines of a string of JSON: of one that is a line alone, as notebooks and Ansible have them, and of a long one with line
-/// ends of its own.
+/// The lines of a string of JSON: a string on a line of its own, as in notebooks and Ansible, or a long one with line ends
+/// inside.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     if !line.contains('"') {
         return None;
@@ -127,7 +127,7 @@ pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
         return Some(inner.lines().map(str::to_owned).collect());
     }
     text.matches("\\n").nth(2)?;
-    // The string with most line ends of the line's.
+    // The string with the most line ends.
     let starts =
         text.match_indices('"').map(|(at, _)| at).filter(|at| *at == 0 || text.as_bytes()[at - 1] != b'\\');
     let mut best: Option<String> = None;

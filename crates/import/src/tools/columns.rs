@@ -1,11 +1,12 @@
-//! Tools that print a row an interval or a CPU below a head: turbostat, mpstat and sar. What each column is stands in `columns.txt`.
+//! Tools that print a row per interval or CPU below a head: turbostat, mpstat and sar. The meaning of each column is in
+//! `columns.txt`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use crate::reading::*;
 
-/// Columns that say which CPU a row is of.
+/// Columns that identify the CPU of a row.
 const IDS: &str = "pk|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
 
 /// turbostat.
@@ -25,7 +26,7 @@ pub(super) const SYSSTAT: Tool = Tool {
     reader: |_| Box::new(ColumnsReader::default()),
 };
 
-/// What a column is of, and the word for it.
+/// What a column is of, and its word for it.
 fn meaning(column: &str) -> Option<(&'static str, String)> {
     static NAMES: OnceLock<HashMap<&str, (&str, &str)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
@@ -70,7 +71,7 @@ fn head(text: &str) -> Option<Vec<String>> {
     let (words, _) = without_time(text);
     let known = words.iter().filter(|word| meaning(word).is_some()).count();
     let names = words.iter().all(|word| word.len() <= 20 && parse_decimal(word).is_none());
-    // A column alone stands beside the CPU that it is of.
+    // A single column is beside its CPU.
     let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
     (enough && names && words.len() < 200).then(|| words.into_iter().map(str::to_owned).collect())
 }
@@ -79,7 +80,7 @@ fn is_turbostat(columns: &[String]) -> bool {
     columns.iter().any(|column| matches!(column.as_str(), "Bzy_MHz" | "TSC_MHz" | "Avg_MHz" | "TSC"))
 }
 
-/// Figures of one column and CPU: of each interval, and the mean that the tool prints at the end.
+/// Results of one column and CPU: of each interval, and the mean that the tool prints at the end.
 #[derive(Default)]
 struct Column {
     samples: Vec<f64>,
@@ -105,7 +106,7 @@ impl Reader for ColumnsReader {
         }
         let (words, mean) = without_time(line.text);
         if self.columns.is_empty() {
-            // What turbostat says of the processor before its table.
+            // turbostat's description of the processor before its table.
             words
                 .first()
                 .filter(|word| **word == "turbostat")
@@ -119,7 +120,7 @@ impl Reader for ColumnsReader {
         let timed = self.columns.iter().take(2).any(|column| column == "Time_Of_Day_Seconds");
         let blank = if !timed && words.first().is_some_and(|word| word.contains('.')) { ids } else { 0 };
         let columns = &self.columns[blank..];
-        // Of nodes, devices and networks a row is of a part that has no place here.
+        // For nodes, devices and networks a row is of a part that has no place here.
         let first = self.columns.first().is_some_and(|column| meaning(column).is_none());
         let of_a_part = ids == 0 && first && !is_turbostat(&self.columns);
         if of_a_part && words.first().is_none_or(|word| *word != "all") {
@@ -148,7 +149,7 @@ impl Reader for ColumnsReader {
                 _ => 0,
             };
             let Some(value) = parse_scaled(value, exponent) else { continue };
-            // A counter of another rate is another machine's.
+            // A counter with another rate is another machine's.
             let rate = self.found.get(&(column.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
             if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
                 && (known - value).abs() > 0.1 * known
@@ -166,7 +167,7 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Three averages, then threads that run or are ready, and all.
+        // Three averages, then the running and ready threads, and all threads.
         let mut load: [Option<(f64, PendingLine)>; 5] = Default::default();
         for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
             if samples.is_empty() {
@@ -179,7 +180,7 @@ impl Reader for ColumnsReader {
             let (metric, place) = match kind {
                 "state" => (metrics::CPU_STATE, place.with_label(Label::State, word)),
                 "rate" => (metrics::EVENT_RATE, place.with_label(Label::Event, word)),
-                // Of each CPU it says what its package takes.
+                // For each CPU it prints its package's power.
                 "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
                 "clock" => (metrics::CORE_CLOCK, place),
                 "ipc" => (

@@ -1,4 +1,4 @@
-//! dmidecode: the text of any version, whole or searched with grep, its bytes (`-u`), and the table that `--dump-bin` writes.
+//! dmidecode: the text of any version, whole or filtered by grep, its bytes (`-u`), and the table written by `--dump-bin`.
 
 mod bytes;
 
@@ -16,7 +16,7 @@ use bytes::{Raw, RawTable};
 
 pub(crate) use bytes::{dump, is_dump};
 
-/// The structures that are read, by their type and title.
+/// The structures to read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
     (0, "BIOS Information"),
     (1, "System Information"),
@@ -27,7 +27,7 @@ const TITLES: &[(u32, &str)] = &[
     (17, "Memory Device"),
 ];
 
-/// What the structures of the machine tell: type, labels, field.
+/// A field of the machine's structures: type, labels, field.
 type SystemRow = (u32, &'static [&'static str], &'static str, fn(&mut System) -> &mut Option<String>);
 const SYSTEM: &[SystemRow] = &[
     (0, &["Vendor", "Version", "Release Date"], "machine.system.firmware", |system| &mut system.firmware),
@@ -36,7 +36,7 @@ const SYSTEM: &[SystemRow] = &[
     (2, &["Manufacturer", "Product Name"], "machine.system.board", |system| &mut system.board),
 ];
 
-/// What a memory device tells.
+/// The fields of a memory device.
 const DEVICE: &[Row] = &[
     ("Locator", "locator", Of::Text(|device| &mut device.locator)),
     ("Bank Locator", "bank", Of::Text(|device| &mut device.bank)),
@@ -52,7 +52,7 @@ const DEVICE: &[Row] = &[
     ("Rank", "ranks", Of::Number("", |device| &mut device.ranks)),
 ];
 
-/// The type of the structure that a line begins, and its handle; a title has none (`-q` prints no handles).
+/// The type of the structure that begins at a line, and its handle; a title has none (`-q` prints no handles).
 fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     if let Some(rest) = text.strip_prefix("Handle 0x") {
         let (handle, rest) = rest.split_once(',')?;
@@ -62,7 +62,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| (None, *kind))
 }
 
-/// The type of the structures whose lines grep let through: of `dmidecode -t 17 | grep Speed`.
+/// The type of the structures behind lines filtered by grep: of `dmidecode -t 17 | grep Speed`.
 fn searched(command: &Command) -> Option<u32> {
     let (own, _) = command.text.split_once('|')?;
     let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
@@ -77,23 +77,23 @@ pub(crate) const DMIDECODE: Tool = Tool {
     name: "dmidecode",
     opens: |line, command| {
         let text = line.text.trim();
-        // Lines that grep let through have no structure above them.
+        // Lines filtered by grep have no structure above them.
         let field = || text.contains(": ") && command.is_some_and(|command| searched(command).is_some());
         text.starts_with("# dmidecode ") || begins(text).is_some() || field()
     },
     reader: |command| Box::new(Text { searched: command.and_then(searched), ..Text::default() }),
 };
 
-/// A structure that is being read.
+/// The current structure.
 #[derive(Default)]
 struct Structure {
     kind: u32,
     handle: Option<u32>,
     titled: bool,
-    /// A line that is a field's has followed.
+    /// A field's line has followed.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
-    /// What `-u` prints of it, and the line where that begins.
+    /// Its bytes from `-u`, and their first line.
     raw: Option<(Raw, Origin)>,
 }
 
@@ -110,7 +110,7 @@ impl Structure {
         memory::number(&self.get(key)?.value, "")
     }
 
-    /// A text that says something.
+    /// A meaningful text.
     fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<String>> {
         let fact = self.get(key)?;
         let value = memory::meaningful(&fact.value)?;
@@ -132,12 +132,12 @@ impl Structure {
 
 #[derive(Default)]
 struct Text {
-    /// The type of the structures that single lines without a head are of.
+    /// The type of the structures behind single lines without a head.
     searched: Option<u32>,
     structure: Option<Structure>,
-    /// Handles of the memory arrays, memory devices and processors that have been read.
+    /// Handles of the memory arrays, memory devices and processors read so far.
     seen: BTreeSet<u32>,
-    /// Memory arrays by their handles, with the slots of those that are the system's.
+    /// Memory arrays by their handles, with the number of slots of the system's.
     arrays: BTreeMap<String, Option<u32>>,
     /// Arrays that devices name.
     named: BTreeSet<String>,
@@ -149,15 +149,15 @@ struct Text {
     head: Option<Origin>,
     /// The processors so far.
     populated: Populated,
-    /// What `-u` prints.
+    /// The bytes from `-u`.
     raw: RawTable,
 }
 
-/// What stands above the table.
+/// Lines above the table.
 const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem|Reading SMBIOS|Table at|Using SMBIOS|\
     /dev/mem: |/sys/firmware/dmi/tables/|Can't read memory|# SMBIOS implementations newer|# fully supported by this version";
 
-/// Most slots that are believed of one array.
+/// The largest accepted number of slots of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
 /// Fields kept of one structure.
 const MOST_FIELDS: usize = 64;
@@ -199,7 +199,7 @@ impl Reader for Text {
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         std::mem::take(&mut self.raw).end(sink);
-        // Of an array that devices name the number of slots may be missing.
+        // For an array that devices name, the number of slots may be missing.
         let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
             let value = self.arrays.values().flatten().sum();
@@ -215,14 +215,14 @@ impl Reader for Text {
 }
 
 impl Text {
-    /// A line of what `-u` prints of a structure.
+    /// A line of a structure's bytes in `-u`.
     fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
         let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
         match &mut open.raw {
-            // A second time in one structure is another's, whose head is missing.
+            // A second one in a structure is another's, whose head is missing.
             Some((raw, _)) => raw.line(text),
             None if text == "Header and Data:" => open.raw = Some((Raw::default(), sink.origin(line))),
-            // The title of a structure that is not read.
+            // The title of an unread structure.
             None if !line.text.starts_with([' ', '\t']) && !text.contains(':') => open.titled = true,
             None if open.begun || bytes::hex(text).is_none() => return false,
             None => self.raw.close(None, 0, open.kind, sink.origin(line)),
@@ -236,9 +236,9 @@ impl Text {
         let Some((key, value)) = scan::pair(text) else {
             return match &self.structure {
                 None => Fit::Over,
-                // Geekbench has such titles, too.
+                // Geekbench also has such titles.
                 Some(open) if open.handle.is_none() && !open.begun => Fit::Over,
-                // An entry of a list (`Multi-Core`), or what is not read.
+                // An entry of a list (`Multi-Core`), or an unread field.
                 Some(open) if indented || !is_read(open.kind) => Fit::Taken,
                 Some(_) => Fit::Between,
             };
@@ -276,7 +276,7 @@ impl Text {
             return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
         }
         let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
-        // The same table may stand twice in one output.
+        // The same table may occur twice in one output.
         if counted.is_some_and(|handle| !self.seen.insert(handle)) {
             return;
         }
@@ -321,7 +321,7 @@ impl Text {
         }
     }
 
-    /// A processor. Those in populated sockets are counted where their whole structures are there.
+    /// A processor. Populated sockets are counted if their whole structures are there.
     fn processor(&mut self, structure: &Structure, sink: &mut Sink) {
         let empty = structure.get("Status").is_some_and(|status| status.value.starts_with("Unpopulated"));
         if empty || !structure.is("Type", "Central Processor") {

@@ -1,4 +1,5 @@
-//! hyperfine's exports: JSON with every run and CSV. Its text and its table in Markdown, which hold means, are patterns.
+//! hyperfine's exports: JSON with every run and CSV. Its text and its table in Markdown, which contain means, are
+//! patterns.
 
 use record::command_line::comparable_name;
 use serde_json::Value;
@@ -13,10 +14,10 @@ fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement
     scan::run_time(Some(&comparable_name(command)), state, seconds)
 }
 
-/// What `--export-csv` prints first; columns of parameters follow.
+/// The beginning of `--export-csv`; columns of parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 
-/// The same since 2.0, where columns of other figures may follow or be missing.
+/// The same since 2.0; columns of other results may follow or be missing.
 const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
 
 /// `--export-json`.
@@ -33,7 +34,7 @@ pub(super) const HYPERFINE_CSV: Tool = Tool {
     reader: |_| Box::new(CsvReader { columns: Vec::new() }),
 };
 
-/// The list that `"results": [` begins.
+/// The list that begins with `"results": [`.
 fn list(text: &str) -> Option<&str> {
     let rest = text.trim_start().trim_start_matches('{').trim_start().strip_prefix("\"results\"")?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))
@@ -57,7 +58,7 @@ impl Reader for JsonReader {
             let number = |key: &str| result.get(key).and_then(Value::as_f64);
             let times = result.get("times").and_then(Value::as_array);
             let mut times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
-            // Since 2.0 each run has all of its figures.
+            // Since 2.0 each run has all of its results.
             let runs = result.get("measurements").and_then(Value::as_array);
             let of_runs = |name: &str| -> Vec<f64> {
                 let value = |run: &Value| run.get(name)?.get("value")?.as_f64();
@@ -72,7 +73,7 @@ impl Reader for JsonReader {
                 times = of_runs("time_wall_clock");
             }
             let runs = Some(times.len() as u64).filter(|runs| *runs > 0);
-            // Without the runs (jq, older versions) their median stands for them.
+            // Without the runs (jq, older versions) their median represents them.
             let Some(printed) = number("median").or(times.first().copied()) else { continue };
             let samples = if times.is_empty() { vec![printed] } else { times };
             let m = Measurement::exact(metrics::WORKLOAD_TIME, time(command, None, 0.0).labels, samples);
@@ -93,7 +94,7 @@ impl Reader for JsonReader {
     }
 }
 
-/// Means of CPU time, which are all that hyperfine keeps of it.
+/// Means of CPU time, the only statistic of it that hyperfine saves.
 fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut Sink) {
     for (state, seconds) in ["user", "system"].into_iter().zip(seconds) {
         if let Some(seconds) = seconds {
@@ -147,7 +148,7 @@ impl Reader for CsvReader {
     }
 }
 
-/// The cells of a row, of which some stand in quotes.
+/// The cells of a row, some of them in quotes.
 fn cells(row: &str) -> Vec<String> {
     let mut quoted = false;
     let ends_cell = |c: char| {
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(time.origin.as_ref().map(|origin| origin.line), Some(4));
         assert_eq!(the(&imported, "workload.cpu_time workload=sleep 0.01 state=system").value(), 0.000275625);
         assert_eq!((imported.measurements.len(), imported.import.not_understood.lines), (6, 0));
-        // On one line, as jq -c prints it.
+        // On one line, as printed by jq -c.
         let compact = serde_json::from_str::<serde_json::Value>(JSON).unwrap().to_string();
         assert_eq!(figures(&import(&compact)), figures(&imported));
     }
@@ -220,7 +221,7 @@ mod tests {
         let whole = figures(&import(MARKDOWN));
         let without_a_sign = MARKDOWN.replacen("12.2 ±", "12.2 ", 1);
         assert_eq!(figures(&import(&without_a_sign)), whole[..1]);
-        // Another table right behind it: vmstat's.
+        // Another table directly after it: vmstat's.
         let joined = format!(
             "{MARKDOWN}\n13  0      0 16483752  36656 6512480    0    0  2583  4004  457 1788 49  8 43  1  0\n"
         );

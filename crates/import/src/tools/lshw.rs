@@ -1,4 +1,4 @@
-//! lshw: the banks of the memory, as its text, its JSON and its tables (`-short`, `-businfo`) list them.
+//! lshw: the banks of the memory, as listed in its text, its JSON and its tables (`-short`, `-businfo`).
 
 use record::text;
 
@@ -6,7 +6,7 @@ use super::memory::{self, Listed, Of, Row};
 use crate::facts;
 use crate::reading::*;
 
-/// What the lines of a bank tell.
+/// The values of a bank.
 const BANK: &[Row] = &[
     ("product", "part", Of::Text(|bank| &mut bank.part)),
     ("vendor", "vendor", Of::Text(|bank| &mut bank.vendor)),
@@ -17,13 +17,13 @@ const BANK: &[Row] = &[
     ("configured_speed", "configured_mt_s", Of::Speed(|bank| &mut bank.configured_mt_s)),
 ];
 
-/// The class of a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, of JSON `"id" : "bank:0",`.
+/// The class of a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
 fn class(text: &str) -> Option<&str> {
     let ((), rest) = scan::find_start(&[("*-", ()), ("\"id\" : \"", ())], text.trim())?;
     rest.split([':', '"', ' ']).next().filter(|name| !name.is_empty())
 }
 
-/// Key and value of a line: of JSON `"size" : 34359738368,`, of text `size: 32GiB`, indented.
+/// Key and value of a line: in JSON `"size" : 34359738368,`, in text `size: 32GiB`, indented.
 fn field(line: &str) -> Option<(&str, &str)> {
     if let Some(rest) = line.trim().strip_prefix('"') {
         let (key, value) = rest.trim_end_matches(',').split_once("\" : ")?;
@@ -34,7 +34,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
     (a_key && line.starts_with([' ', '\t'])).then_some((key, facts::strip_comment(value)))
 }
 
-/// Where the classes stand below the head of a table.
+/// The position of the classes below the head of a table.
 fn class_column(text: &str) -> Option<usize> {
     let table = scan::begins(text.trim_start(), "H/W path |Bus info ");
     text.find("Class").filter(|_| table && text.ends_with("Description"))
@@ -54,9 +54,9 @@ pub(super) const LSHW: Tool = Tool {
 #[derive(Default)]
 struct Listing {
     bank: Listed,
-    /// What the lines are of: `bank`, or `memory` for all banks together.
+    /// The subject of the lines: `bank`, or `memory` for all banks together.
     class: String,
-    /// Where the classes of a table's rows stand.
+    /// The position of the classes in a table's rows.
     column: Option<usize>,
 }
 
@@ -114,7 +114,7 @@ impl Listing {
         Fit::Taken
     }
 
-    /// What a line tells of a bank, or of all together.
+    /// The value of a line for a bank, or for all together.
     fn take(&mut self, key: &str, value: &str, line: Line, sink: &mut Sink) {
         let origin = sink.origin(line);
         match (self.class.as_str(), key) {
@@ -149,7 +149,8 @@ impl Listing {
     }
 }
 
-/// The clock tells no speed (lshw counts its hertz in 32 bits, too few for DDR5); people take its period for a latency.
+/// The clock is not a speed (lshw counts its hertz in 32 bits, too few for DDR5); people mistake its period for a
+/// latency.
 fn note_period(value: &str, sink: &mut Sink) {
     let Some((mhz, period)) =
         value.split_once("MHz (").and_then(|(mhz, rest)| Some((mhz, rest.strip_suffix(')')?)))

@@ -1,4 +1,4 @@
-//! Memory devices as tools list them: each format is a table of its labels and of the fields that they tell.
+//! Memory devices as tools list them: each format is a table of its labels and their fields.
 
 use std::fmt::Display;
 
@@ -9,33 +9,33 @@ use crate::facts;
 use crate::reading::*;
 use crate::sink::fill;
 
-/// How the value of a label is written, and which field it is.
+/// The form of a label's value, and its field.
 #[derive(Clone, Copy)]
 pub(super) enum Of {
     Text(fn(&mut MemoryDevice) -> &mut Option<String>),
-    /// A number of at least 1, and the unit behind it.
+    /// A number of at least 1, and the unit after it.
     Number(&'static str, fn(&mut MemoryDevice) -> &mut Option<u32>),
-    /// Transfers: the number was always theirs; before dmidecode 3.0 its unit was called MHz, and its period stood behind it.
+    /// Transfers: the number always meant them; before dmidecode 3.0 its unit was called MHz, and its period followed it.
     Speed(fn(&mut MemoryDevice) -> &mut Option<u32>),
     Bytes,
 }
 
-/// A label, the field in a record, and how the value is written.
+/// A label, the field in a record, and the form of the value.
 pub(super) type Row = (&'static str, &'static str, Of);
 
-/// The clock in a description, which is what a module is rated for.
+/// The clock in a description, which is the module's rated clock.
 pub(super) const RATED: Row = ("", "rated_mt_s", Of::Speed(|device| &mut device.rated_mt_s));
 
-/// Values that firmware and tools write where there is nothing to say.
+/// Placeholders that firmware and tools write.
 const NOTHING: &str = "NULL|NO DIMM|Other|[Empty]|[empty]";
 
-/// A text that says something.
+/// A meaningful text.
 pub(super) fn meaningful(value: &str) -> Option<String> {
     machine::system::meaningful_name(value)
         .filter(|_| !value.starts_with('<') && !scan::is_one_of(value, NOTHING))
 }
 
-/// A size with its unit, or in bytes as JSON has it.
+/// A size with its unit, or in bytes as in JSON.
 pub(super) fn size(value: &str) -> Option<u64> {
     let bare = || value.parse().ok().filter(|bytes| (1 << 20..1 << 60).contains(bytes));
     facts::parse_size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
@@ -48,7 +48,7 @@ pub(super) fn number(value: &str, unit: &str) -> Option<u32> {
     (fits && (rest == unit || rest.is_empty())).then_some(value as u32)
 }
 
-/// A device as one output tells of it, with the line of each field.
+/// A device in one output, with the line of each field.
 #[derive(Default)]
 pub(super) struct Listed {
     pub device: MemoryDevice,
@@ -61,12 +61,12 @@ impl Listed {
         Self { device, origins: vec![("", origin)] }
     }
 
-    /// Notes where a field stood.
+    /// Notes the source of a field.
     pub(super) fn note(&mut self, field: &'static str, origin: Origin) {
         self.origins.push((field, origin));
     }
 
-    /// Takes what a label says. What begins as a number and is none is withheld; `Unknown` and 0 tell nothing.
+    /// Takes the value of a label. What begins as a number and is none is withheld; `Unknown` and 0 mean nothing.
     pub(super) fn take(&mut self, (_, field, of): Row, value: &str, origin: Origin, sink: &mut Sink) {
         let device = &mut self.device;
         let is_read = match of {
@@ -104,8 +104,8 @@ impl Listed {
         }
     }
 
-    /// Adds a device of which something was told. A slot with the same locator as one of an earlier output is the same slot;
-    /// where they tell it differently, the record follows the later one and says so.
+    /// Adds a device with known values. A slot with the same locator as one of an earlier output is the same slot; if they
+    /// differ, the record follows the later one and reports it.
     pub(super) fn push(self, sink: &mut Sink) {
         let Listed { device, origins } = self;
         let all = &mut sink.draft.machine.memory_devices;
@@ -129,7 +129,7 @@ impl Listed {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
                 let is_other = is_another_device(&all[at], &device);
-                // The later one, with what only the earlier one told.
+                // The later one, with what only the earlier one contains.
                 let [later, earlier] =
                     [&device, &all[at]].map(|one| serde_json::to_value(one).unwrap_or_default());
                 all[at] = serde_json::from_value(fill(later, earlier)).unwrap_or(device);
@@ -138,7 +138,7 @@ impl Listed {
                 let known = known.map(|(_, origin)| origin.clone());
                 let both =
                     || known.clone().into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
-                // One tool tells one device in one way.
+                // One tool describes one device in one way.
                 if let [one, other] = both().collect::<Vec<_>>().as_slice()
                     && is_other
                     && one.tool == other.tool
@@ -164,17 +164,17 @@ pub(super) fn path(field: &str, sink: &Sink) -> String {
     format!("machine.memory_devices[{}].{field}", sink.draft.machine.memory_devices.len())
 }
 
-/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's. Firmware that does not know writes 32,768.
+/// Possible memory speeds, MT/s: SDRAM's slowest to above HBM4's and GDDR7's. Firmware that does not know writes 32,768.
 pub(super) fn is_speed(mt_s: f64) -> bool {
     mt_s != 32_768.0 && (10.0..=40_000.0).contains(&mt_s)
 }
 
-/// Says that no memory has such a speed.
+/// Reports that no memory has such a speed.
 pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
     sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a plausible memory speed"), origin);
 }
 
-/// Says that a value which begins as a number is not read.
+/// Reports that a value which begins as a number is not read.
 pub(super) fn lose(path: &str, value: &str, origin: Origin, sink: &mut Sink) {
     if value.starts_with(|c: char| c.is_ascii_digit()) && value.contains(|c: char| ('1'..='9').contains(&c)) {
         sink.withhold_at(path, format!("{value:.60} is not understood"), origin);
@@ -186,14 +186,14 @@ fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     one.locator.is_some() && one.locator == other.locator && banks
 }
 
-/// Whether two devices in one slot are others, and not one that is set differently.
+/// Whether two devices in one slot are different ones, and not one with other settings.
 fn is_another_device(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     let sizes = one.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other);
     let parts = one.part.as_ref().zip(other.part.as_ref()).is_some_and(|(one, other)| one != other);
     sizes || parts
 }
 
-/// What two outputs tell differently of one slot.
+/// The differences of two outputs on one slot.
 fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
     let speeds =
         |device: &MemoryDevice| [device.configured_mt_s, device.rated_mt_s].map(|mt_s| mt_s.map(u64::from));

@@ -22,7 +22,7 @@ const PARTS: &[(&str, Part)] = &[
     ("Measuring cache-to-cache", Part::Caches),
 ];
 
-/// What stands before the nodes of a matrix's columns.
+/// The text before the nodes of a matrix's columns.
 const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
 
 /// Mixes of reads and writes by the words of the peak bandwidths, in lower case.
@@ -34,7 +34,7 @@ const MIXES: &[(&str, &str)] = &[
     ("stream-triad like", "triad"),
 ];
 
-/// What it says beside its figures.
+/// Its other lines.
 const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|Command line parameters|***|Unable to|Latency and|Please ";
 
 /// `Intel(R) Memory Latency Checker - v3.9`
@@ -49,11 +49,12 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Bytes of a buffer that no cache of one CPU holds, and of one of each thread: the largest last-level cache of a die is half of it.
+/// Bytes of a buffer that exceeds the caches of one CPU, with one such buffer per thread: the largest last-level cache of a die is
+/// half of it.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
-/// Bytes of `Using buffer size of 10.000MiB`, with more words behind it in some parts; in older versions `MB`.
+/// Bytes of `Using buffer size of 10.000MiB`, followed by more words in some parts; in older versions `MB`.
 fn buffer(text: &str) -> Option<u64> {
     let rest = text.strip_prefix("Using buffer size of ")?;
     let size = rest.split(['/', ' ']).next()?;
@@ -83,7 +84,7 @@ struct MlcReader {
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     random: bool,
-    /// Bytes of the buffer that each thread reads, where they are told.
+    /// Bytes of the buffer that each thread reads, if known.
     buffer: Option<u64>,
     begun: bool,
     /// The table under this heading has rows.
@@ -110,7 +111,7 @@ impl MlcReader {
         true
     }
 
-    /// A row of a matrix: its node, then a figure or `-` for each column.
+    /// A row of a matrix: its node, then a number or `-` for each column.
     fn row(&mut self, part: Part, line: Line, sink: &mut Sink) -> Option<()> {
         let words = scan::words(line.text);
         let (from, cells) = words.split_first()?;
@@ -158,10 +159,10 @@ impl MlcReader {
         Some(())
     }
 
-    /// A line with one figure.
+    /// A line with one result.
     fn single(&self, text: &str) -> Option<Measurement> {
         if let Some(ns) = iteration(text) {
-            // A buffer that caches may hold is no memory.
+            // A buffer that may fit the caches does not measure memory.
             let small = self.buffer.filter(|bytes| *bytes < LEAST_OF_MEMORY);
             let place = |bytes| Labels::new().with_label(Label::Bytes, bytes);
             return Some(match small {
@@ -171,8 +172,8 @@ impl MlcReader {
         }
         let words = scan::words(text);
         match (self.part?, words.as_slice()) {
-            // `ALL Reads        :    225097.1`: of all threads of the machine; how many they are is not told. Of writes it counts
-            // what memory carries.
+            // `ALL Reads        :    225097.1`: of all threads of the machine, whose number is unknown. Writes are counted as
+            // memory traffic.
             (Part::Peak, _) => {
                 let (front, value) = text.rsplit_once(':')?;
                 let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
@@ -225,7 +226,7 @@ impl Reader for MlcReader {
         } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
-            // An excerpt without headings: what traffic is said of are no idle latencies.
+            // An excerpt without headings: with traffic these are not idle latencies.
             if self.part == Some(Part::Latency) {
                 self.part = Some(Part::Between);
                 self.columns.clear();

@@ -1,4 +1,4 @@
-//! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
+//! The supported tools. A new one is one new file here and its line in [`TOOLS`].
 
 mod columns;
 mod cyclictest;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 use crate::tool::Tool;
 
-/// Every tool. Where the opening lines of two could be the same, the earlier one is asked first.
+/// Every tool. If the opening lines of two could be the same, the earlier one is asked first.
 pub(crate) const TOOLS: &[Tool] = &[
     files::FILES,
     perf_stat::PERF_STAT,
@@ -68,7 +68,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     files::PATTERNS[15],
 ];
 
-/// The names of all tools whose output is known, in order.
+/// The names of all supported tools, in order.
 pub fn tool_names() -> BTreeSet<&'static str> {
     TOOLS.iter().map(|tool| tool.name).collect()
 }

@@ -5,7 +5,7 @@ use record::CpuList;
 use crate::facts::{self, Numactl as Facts};
 use crate::reading::*;
 
-/// Most nodes believed; Linux has at most 1024.
+/// The most accepted nodes; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;
 
 /// A node's number.
@@ -13,7 +13,7 @@ fn node(text: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|node| *node < MOST_NODES)
 }
 
-/// `node 0 cpus: 0 1 2`: the node, what is told of it, and the value.
+/// `node 0 cpus: 0 1 2`: the node, the label, and the value.
 fn of_node(text: &str) -> Option<(u32, &str, &str)> {
     let (head, value) = scan::pair(text.strip_prefix("node ")?)?;
     let (id, what) = head.split_once(' ')?;
@@ -35,7 +35,7 @@ fn distances(text: &str) -> Option<Vec<u32>> {
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
 pub(super) fn cpus(list: &str) -> Option<CpuList> {
-    // --cpu-compress counts them in brackets behind.
+    // --cpu-compress appends their number in brackets.
     let list = list.split('(').next().unwrap_or_default();
     list.split([' ', '\t', ',']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(",").parse().ok()
 }
@@ -54,7 +54,7 @@ pub(super) const NUMACTL: Tool = Tool {
 
 struct Hardware {
     output: Facts,
-    /// The node whose CPUs go on in a line of numbers alone, where a mail was wrapped.
+    /// The node whose CPUs continue in a line of numbers alone, if a mail was wrapped.
     open: Option<u32>,
     /// The distance table has begun.
     rows: bool,

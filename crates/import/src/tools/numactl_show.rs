@@ -32,7 +32,7 @@ fn field(text: &str) -> Option<(&str, &str)> {
 #[derive(Default)]
 struct ShowReader {
     seen: Vec<String>,
-    /// The last line's numbers may go on where a margin broke them.
+    /// The last line's numbers may continue if a margin broke them.
     cpus: bool,
 }
 
@@ -41,7 +41,7 @@ impl Reader for ShowReader {
         let limits = &mut sink.draft.machine.limits;
         let was_cpus = std::mem::take(&mut self.cpus);
         let Some((label, value)) = field(line.text) else {
-            // Of which list a further line of numbers is, only its place tells; without it the list is not whole.
+            // Only its place shows to which list a further line of numbers belongs; without it the list is incomplete.
             if was_cpus && !line.text.trim().is_empty() && cpus(line.text).is_some() {
                 limits.affinity = CpuList::new();
                 sink.withhold(

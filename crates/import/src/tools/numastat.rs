@@ -3,13 +3,13 @@
 use crate::facts::Numactl;
 use crate::reading::*;
 
-/// How an output begins.
+/// The beginning of an output.
 const HEAD: &str = "Per-node system memory usage (in MB";
 
-/// How far a sum of printed figures may be from the printed sum, MB for each: some versions print whole MB.
+/// How far a sum of printed values may be from the printed sum, MB for each: some versions print whole MB.
 const ROUNDED_BY: f64 = 1.0;
 
-/// The rows that are read, and where they belong.
+/// The rows to read, and their fields.
 const ROWS: [(&str, &str); 2] = [("MemTotal", "bytes"), ("MemFree", "free_bytes")];
 
 /// `numastat -m`.
@@ -24,7 +24,7 @@ struct NumastatReader {
     head: bool,
     /// The nodes of the columns of this part of the table; `None` for their sum.
     columns: Vec<Option<u32>>,
-    /// Each row's figures so far, by column.
+    /// Each row's values so far, by column.
     rows: [Vec<(Option<u32>, f64, PendingLine)>; 2],
 }
 
@@ -72,7 +72,7 @@ impl Reader for NumastatReader {
             let Some((.., line)) = row.first() else { continue };
             let (sums, nodes): (Vec<_>, Vec<_>) = row.iter().partition(|(node, ..)| node.is_none());
             let all: f64 = nodes.iter().map(|(_, value, _)| value).sum();
-            // Where the sum is missing, nodes may be, too.
+            // If the sum is missing, nodes may also be missing.
             let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
             if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
                 let why = format!("the nodes add up to {all:.2} MB, which is not the printed total");

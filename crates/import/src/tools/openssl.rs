@@ -1,5 +1,5 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
-//! the table that people read and the lines of `-mr`.
+//! the human-readable table and the lines of `-mr`.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
+/// Default block sizes of every version, in bytes: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 
 /// Most block sizes of a row.
 const MOST_SIZES: usize = 16;
 
-/// What columns of a table of signatures are, by what stands before `/s`.
+/// The work in columns of a table of signatures, by the text before `/s`.
 const WORKS: &[(&str, &str)] = &[
     ("sign", "signatures"),
     ("signs", "signatures"),
@@ -31,7 +31,8 @@ const WORKS: &[(&str, &str)] = &[
     ("op", "exchanges"),
 ];
 
-/// Lines of `-mr` for keys: the family, what its figures are (RSA encrypts, too, since 3.2), and the field of the first.
+/// Lines of `-mr` for keys: the family, the work behind its values (since 3.2 RSA also encrypts), and the field of the
+/// first.
 const FAMILIES: &[(&str, Family)] = &[
     ("F2", ("rsa", RSA, 3)),
     ("F3", ("dsa", SIGNATURES, 3)),
@@ -45,17 +46,17 @@ type Family = (&'static str, &'static [&'static str], usize);
 const RSA: &[&str] = &["signatures", "verifications", "encryptions", "decryptions"];
 const SIGNATURES: &[&str] = &["signatures", "verifications"];
 
-/// What it prints while it works, and of itself.
+/// Its progress lines and its own description.
 const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
     timing function used|You have chosen to measure|You will get|instead of user CPU|Forked child |Got: |version: |OpenSSL ";
 
-/// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
+/// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes per second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
     if !text.contains('k') || !text.contains('.') {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
-    // The last rate of a line that was cut by hand may lack its k.
+    // The last rate of a manually cut line may lack its k.
     let rate = |word: &str| {
         let digits = word.strip_suffix('k').unwrap_or(word);
         digits.split_once('.').filter(|(_, fraction)| fraction.len() == 2)?;
@@ -79,7 +80,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
     scan::all(scan::words(&rest), size).filter(|sizes| !sizes.is_empty())
 }
 
-/// A row of keys, and whether it is of one with a name alone:
+/// A row of keys, and whether its algorithm has a name alone:
 ///
 /// ```text
 /// rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2
@@ -87,7 +88,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
 ///  ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0  66666.7
 /// ```
 ///
-/// Where a margin broke the row the last rates are missing.
+/// If a margin broke the row, the last rates are missing.
 fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let seconds = |word: &&str| word.strip_suffix('s').and_then(parse_plain).is_some();
@@ -100,7 +101,7 @@ fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
     fits.then(|| (words[..first].join(" "), !bits, rates, times))
 }
 
-/// What the columns of a table of keys are: `sign    verify    sign/s verify/s`.
+/// The columns of a table of keys: `sign    verify    sign/s verify/s`.
 fn key_head(text: &str) -> Option<Vec<&'static str>> {
     // Most lines have no such column, and every line is asked.
     text.ends_with("/s").then_some(())?;
@@ -112,7 +113,7 @@ fn key_head(text: &str) -> Option<Vec<&'static str>> {
     (all <= 2 * works.len() || all == seconds + works.len()).then_some(works)
 }
 
-/// The fields of a line of `-mr`, or of what a child of `-multi` does: `+F:22:aes-256-ige:89602860.00:…`.
+/// The fields of a line of `-mr`, or of a child's line with `-multi`: `+F:22:aes-256-ige:89602860.00:…`.
 fn machine_line(text: &str) -> Option<Vec<&str>> {
     let fields: Vec<&str> = text.strip_prefix('+')?.split(':').take(MOST_SIZES + 4).collect();
     let (letter, number) = fields[0].split_at_checked(1)?;
@@ -133,7 +134,7 @@ fn is_count(text: &str) -> bool {
     })
 }
 
-/// What OpenSSL uses of the CPU: bits of what it prints of it (crypto/arm_arch.h; crypto/x86cpuid.pl).
+/// CPU features that OpenSSL uses: bits of its printed capabilities (crypto/arm_arch.h; crypto/x86cpuid.pl).
 const CAPABILITIES: &[(&str, u32, &str)] = &[
     ("armcap", 0, "NEON"),
     ("armcap", 2, "AES instructions"),
@@ -188,15 +189,15 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || key_head(text).is_some_and(|columns| columns.len() > 1 || speed())
 }
 
-/// A rate that a row printed.
+/// A printed rate.
 struct Rate {
     name: String,
     bytes: Option<u64>,
-    /// What is done, where it is not bytes.
+    /// The work, if it is not bytes.
     work: Option<&'static str>,
     value: f64,
     line: PendingLine,
-    /// Whether the block size is what versions take by themselves, and not told.
+    /// Whether the block size is the version's default, and not printed.
     assumed: bool,
 }
 
@@ -206,16 +207,16 @@ struct SpeedReader {
     version: Option<String>,
     sizes: Vec<u64>,
     columns: Vec<&'static str>,
-    /// A row of keys whose last rates stand on the next line.
+    /// A row of keys whose last rates are on the next line.
     broken: Option<(String, bool, Vec<f64>, PendingLine)>,
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// What a child sent stands on a line of its own.
+    /// A child's line stands alone.
     sent: bool,
-    /// It told while it worked what it was doing, which children of `-multi` do in another form.
+    /// It printed its progress, which children of `-multi` do in another form.
     alone: bool,
-    /// Wall-clock time and not that of CPUs was measured.
+    /// Wall time instead of CPU time was measured.
     elapsed: bool,
 }
 
@@ -246,7 +247,7 @@ impl SpeedReader {
             "H" => self.sizes = scan::all(fields[1..].iter().copied(), parse_whole).unwrap_or_default(),
             "F" => {
                 let rates = figures(3)?;
-                // Each has two digits behind its point; of a row that was cut the last or some are missing.
+                // Each has two decimals; in a cut row the last one or some are missing.
                 let whole = fields
                     .iter()
                     .skip(3)
@@ -256,7 +257,7 @@ impl SpeedReader {
             }
             kind if kind.starts_with('F') => {
                 let (family, works, first) = scan::find(FAMILIES, kind)?;
-                // A public-key operation takes less than a second: what is less than 1 is the seconds of one.
+                // A public-key operation takes less than a second: a value below 1 is the seconds per operation.
                 let (rates, seconds): (Vec<f64>, Vec<f64>) =
                     figures(first)?.into_iter().partition(|rate| *rate >= 1.0);
                 (seconds.is_empty() || kind == "F5" && !rates.is_empty()).then_some(())?;
@@ -267,7 +268,7 @@ impl SpeedReader {
         Some(())
     }
 
-    /// What a row of keys is of: its name, and what its rates are.
+    /// The algorithm of a row of keys: its name, and the work of its rates.
     fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
         let columns = match self.columns.as_slice() {
             [] if rates.len() > 1 => RSA.to_vec(),
@@ -276,14 +277,14 @@ impl SpeedReader {
         };
         let name = match named {
             false => name,
-            // Keys of RSA are made for either.
+            // Keys of RSA serve both.
             true if columns.contains(&"encapsulations") => format!("kem {name}"),
             true => Some(format!("signature {name}")).filter(|_| self.columns.len() == 3)?,
         };
         Some((name, columns))
     }
 
-    /// How many processes ran, where it is told.
+    /// The number of processes, if known.
     fn threads(&self) -> Option<u64> {
         let multi = self.command.option(&["-multi"]).and_then(parse_whole);
         let alone = (self.alone || self.command.words.len() > 1)
@@ -292,8 +293,8 @@ impl SpeedReader {
         multi.or((self.forked > 0).then_some(self.forked)).or(alone.then_some(1))
     }
 
-    /// Whether the rates were made through the EVP interface, which takes the CPU's own instructions. Up to 1.1 it is
-    /// told by how the name is printed; since 3.0 every cipher goes that way.
+    /// Whether the rates were measured through the EVP interface, which uses the CPU's own instructions. Up to 1.1 the
+    /// form of the name shows it; since 3.0 every cipher uses it.
     fn evp(&self, name: &str) -> bool {
         if self.command.words.len() > 1 {
             return self.command.has("-evp");
@@ -307,7 +308,7 @@ impl SpeedReader {
     fn workload(&self, name: &str) -> String {
         let bits = name.contains(" bits");
         let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
-        // What is done to the bytes is another work.
+        // Another operation on the bytes is another work.
         let option =
             |name: &'static str| if self.command.has(name) { format!("{name} ") } else { String::new() };
         let evp = if self.evp(name) && !bits { "-evp " } else { "" };
@@ -341,13 +342,13 @@ impl Reader for SpeedReader {
                 }
             }
         }
-        // A row that is there already, or what is done after the figures of one run, is the next one's.
+        // A repeated row, or progress after the results of one run, is the next run's.
         let again = !self.rates.is_empty();
         if let Some((name, rates)) = row(text) {
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            // A row that was cut.
+            // A cut row.
             if rates.len() < self.sizes.len() {
                 return Fit::Between;
             }
@@ -356,7 +357,7 @@ impl Reader for SpeedReader {
             if fields[0].starts_with('D') && again {
                 return Fit::Over;
             }
-            // What several processes did together stands in a table behind.
+            // The sum over several processes is in a table after it.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
                 let why = "it may be the result of a single process of several".to_owned();
@@ -397,7 +398,7 @@ impl Reader for SpeedReader {
             }
             self.alone |= doing;
             self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
-            // `Forked child 0`; and `Got: +F:… from 0`: what the children did together stands in a table behind.
+            // `Forked child 0`; and `Got: +F:… from 0`: the sum over the children is in a table after it.
             let child = text.strip_prefix("Forked child ");
             let child = child.or_else(|| Some(text.strip_prefix("Got: ")?.rsplit_once(" from ")?.1));
             let forked = child.and_then(parse_whole).map_or(0, |child| child.saturating_add(1));

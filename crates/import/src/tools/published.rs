@@ -1,5 +1,5 @@
-//! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
-//! form is described in `docs/published.md`.
+//! Results from tables or prose of articles, written down one per line: the sources of reference machines.
+//! `docs/published.md` describes the form.
 
 use record::metrics::Definition;
 use record::{Key, Machine, units};
@@ -10,7 +10,7 @@ use crate::reading::*;
 
 const HEAD: &str = "published figures:";
 
-/// A list of published figures.
+/// A list of published results.
 pub(super) const PUBLISHED: Tool = Tool {
     name: record::import::PUBLISHED_FIGURES,
     opens: |line, _| line.text.trim_start().starts_with(HEAD),
@@ -24,7 +24,7 @@ struct PublishedReader {
     facts: usize,
 }
 
-/// Most facts of one list, each of which is tried in the whole inventory.
+/// The most facts of one list, each of which is tried in the whole inventory.
 const MOST_FACTS: usize = 1000;
 
 impl Reader for PublishedReader {
@@ -61,7 +61,7 @@ impl Reader for PublishedReader {
                 Err(why) => sink.withhold(name, why, line),
             }
         } else if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
-            // A name like a metric's is one that was mistyped; anything else is not ours.
+            // A name similar to a metric's is a misspelt one; anything else is not ours.
             let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             sink.withhold(name, format!("there is no metric {name}{hint}"), line);
@@ -72,12 +72,12 @@ impl Reader for PublishedReader {
     }
 }
 
-/// A figure of a table: its value, its unit and its keys.
+/// A result of a table: its value, its unit and its keys.
 pub(crate) fn take_figure(metric: &'static Definition, text: &str, line: Line, sink: &mut Sink) {
     take(metric, parse_figure(metric, text), line, sink);
 }
 
-/// What a line says is a figure of a metric, or why it is none.
+/// The result in a line, or why it is none.
 pub(super) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: Line, sink: &mut Sink) {
     match figure {
         Ok(m) => sink.add_figure(m, line),
@@ -85,7 +85,7 @@ pub(super) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: 
     }
 }
 
-/// Why a line is no figure and no fact.
+/// Why a line is neither a result nor a fact.
 type Why = String;
 
 /// `counts.packages = 2`: its path, and the inventory with it.
@@ -103,7 +103,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
     } else {
-        // A list of numbers may stand without brackets.
+        // A list of numbers may be without brackets.
         let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
         match list.filter(|list| list.len() > 1) {
             Some(list) => Value::from(list),
@@ -123,7 +123,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
     let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
-    // What is no part of an inventory does not come back.
+    // What is not part of an inventory does not come back.
     match back.pointer(&format!("/{}", path.join("/"))) {
         Some(_) => Ok((path, machine)),
         None => {
@@ -132,7 +132,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     }
 }
 
-/// Whether a number can be true of any machine: what `lscpu` and `dmidecode` may tell, too.
+/// Whether a number is possible for any machine: for `lscpu` and `dmidecode` also.
 fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
@@ -150,7 +150,7 @@ fn print_path(path: &[String]) -> String {
     path.iter().map(step).collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// Puts a value at a path; lists grow by one at most. Whether it could be done.
+/// Puts a value at a path; lists grow by at most one. Whether it succeeded.
 fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     let Some((key, rest)) = path.split_first() else {
         *value = new;
@@ -163,7 +163,7 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     match (value, index) {
         (Value::Array(list), Some(at)) if at <= list.len() => {
             if at == list.len() {
-                // CPUs and nodes are numbered as they stand; other lists have no such field.
+                // CPUs and nodes are numbered in their order; other lists have no such field.
                 list.push(serde_json::json!({ "id": at }));
             }
             put_at(&mut list[at], rest, new)
@@ -173,12 +173,12 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     }
 }
 
-/// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
+/// The rest of a result's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
 fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, Why> {
     parse_words(metric, &split_words(rest)?)
 }
 
-/// The same of its words. One that begins with + is a detail.
+/// The same from its words. A word that begins with + is a detail.
 pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Result<Measurement, Why> {
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
@@ -223,11 +223,11 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
     Ok(m)
 }
 
-/// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
+/// A key's value: a number, a size, a switch or a word, as in records of measured results.
 pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     Ok(match (key, value) {
         ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
-        // As in records, a bare number is bytes a second.
+        // As in records, a bare number is bytes per second.
         ("bandwidth", _) => Key::Number(
             quantity(value, "B/s")
                 .ok_or_else(|| format!("{value:?} is not a bandwidth; write it as 2867.2MB/s"))?,
@@ -250,7 +250,7 @@ fn quantity(text: &str, into: &str) -> Option<f64> {
     scale(number, Some(unit.trim()).filter(|unit| !unit.is_empty()).unwrap_or(into), into)
 }
 
-/// A value in the metric's unit, and what a unit of work is where the unit told it.
+/// A value in the metric's unit, and the unit of work if the unit contained it.
 fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64, Option<&'a str>)> {
     if metric.unit != "work/s" {
         return scale(number, unit, metric.unit).map(|value| (value, None));
@@ -261,14 +261,14 @@ fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64,
     let (work, seconds) = match unit.rsplit_once('/') {
         Some((work, "s")) => (work, 1.0),
         Some((work, "min")) => (work, 60.0),
-        // New orders a minute of TPC-C.
+        // New orders per minute of TPC-C.
         None if unit == "tpmC" => ("new orders", 60.0),
         _ => return None,
     };
     Some((plain(number, 0)? / seconds, Some(work).filter(|work| !work.is_empty() && *work != "work")))
 }
 
-/// What a unit is of another: a power of ten, and a factor.
+/// The ratio of two units: a power of ten, and a factor.
 const SCALES: &[(&str, &str, i32, f64)] = &[
     ("Hz", "kHz", 3, 1.0),
     ("Hz", "MHz", 6, 1.0),
@@ -312,7 +312,7 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
         return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
     let value = numbers::parse_plain(number)?;
-    // Read as one number, it is rounded once; one that has an exponent already is not.
+    // Read as one number, it is rounded once; one that already has an exponent is not.
     let scaled = format!("{number}e{exponent}").parse().unwrap_or(value * 10_f64.powi(exponent));
     Some(scaled).filter(|value: &f64| value.is_finite())
 }

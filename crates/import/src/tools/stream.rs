@@ -1,4 +1,5 @@
-//! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
+//! John McCalpin's STREAM, versions 5.x: the table of best rates, with the number of threads and the size of arrays
+//! that the program prints.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use crate::reading::*;
 
 const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
 
-/// `Copy:           12345.6     0.012345     0.012345     0.012345`: what is done, its best rate in B/s, of a figure in a power
-/// of ten of them, and its average seconds.
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the operation, its best rate in B/s, from a number in a
+/// power of ten of them, and its average seconds.
 fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     let mut words = text.split_whitespace();
     let op = scan::find(OPS, words.next()?)?;
@@ -18,14 +19,14 @@ fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
 }
 
 /// The unit of the rates below `Function    Best Rate MB/s  Avg time …`, of HPCC `Function      Rate (GB/s)   Avg time …`, as a
-/// power of ten; within, `None` for one that is not known.
+/// power of ten; inside, `None` for an unknown one.
 fn head(text: &str) -> Option<Option<i32>> {
     let units = [("MB/s", 6), ("GB/s", 9)];
     let unit = || units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
     (text.contains("Function") && text.contains("Rate")).then(unit)
 }
 
-/// The least of the rates that are taken for MB/s where no head tells their unit, B/s: smaller ones may be HPCC's, in GB/s.
+/// The least rate that is accepted as MB/s without a head, B/s: smaller ones may be HPCC's, in GB/s.
 const LEAST_HEADLESS: f64 = 1e9;
 
 /// STREAM.
@@ -46,12 +47,12 @@ pub(super) const MC_CALPIN: Tool = Tool {
 
 const VERSION: &str = "STREAM version";
 
-/// What it says beside its figures.
+/// Its other lines.
 const TALK: &str = "Memory per array|Total memory|Each kernel will|The *best*|will be used to compute|Your clock \
     granularity|Each test |(= |Increase the size|you are not getting|WARNING|For best results|precision of your|\
     Checking|The total memory|Printing one line|Solution Validates|-----";
 
-/// Lines that tell a number.
+/// Lines with a number.
 const NUMBERS: &[(&str, &str)] = &[
     ("Array size =", "elements"),
     ("This system uses", "element bytes"),
@@ -65,12 +66,12 @@ struct StreamReader {
     version: Option<String>,
     /// By [`NUMBERS`].
     numbers: BTreeMap<&'static str, u64>,
-    /// What is done, its rate and its average time.
+    /// The operation, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
-    /// The unit of the rates, where there is a head.
+    /// The unit of the rates, if there is a head.
     unit: Option<Option<i32>>,
     begun: bool,
-    /// How many of the lines around those of threads were there.
+    /// The number of lines found around those of threads.
     said: usize,
     failed: bool,
 }
@@ -108,7 +109,7 @@ impl Reader for StreamReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Built without OpenMP it has one thread, and says nothing of threads: between these lines they would stand.
+        // Built without OpenMP it has one thread, and prints no threads: they would be between these lines.
         let number = |name: &str| self.numbers.get(name).copied();
         let elements = number("elements");
         let alone = elements.filter(|_| self.said == 2).map(|_| 1);
@@ -136,7 +137,7 @@ impl Reader for StreamReader {
                 .with_detail(detail::AVERAGE_SECONDS, *average)
                 .with_known_detail(detail::VERSION, self.version.as_deref())
                 .with_known_detail(detail::ARRAY_BYTES, bytes);
-            // Whether its stores went past the caches is the compiler's choice, and not told.
+            // The compiler decides whether its stores bypass the caches, and it is not printed.
             m.method = Some("STREAM".to_owned());
             sink.add_figure(m, line.line());
         }

@@ -1,4 +1,5 @@
-//! stress-ng: bogus operations a second of each stressor, as `--metrics` and `--metrics-brief` print them; what `--yaml` writes is patterns.
+//! stress-ng: bogus operations per second of each stressor, as printed by `--metrics` and `--metrics-brief`; the output of `--yaml` is
+//! patterns.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ pub(super) const STRESS_NG: Tool = Tool {
     reader: |command| Box::new(TextReader { brief: asked(command), ..TextReader::default() }),
 };
 
-/// What stands behind `stress-ng: metrc: [28637] `, before 0.14.06 behind `stress-ng: info:  [28637] `.
+/// The text after `stress-ng: metrc: [28637] `, before 0.14.06 after `stress-ng: info:  [28637] `.
 fn message(text: &str) -> Option<&str> {
     let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
     let (process, message) = rest.split_once(']')?;
@@ -28,7 +29,7 @@ fn asked(command: Option<&Command>) -> bool {
     command.is_some_and(|command| command.text.contains("stress-ng") && command.text.contains("--log-brief"))
 }
 
-/// A figure that a stressor prints of its own: `memrate           11234.56 MB per sec read64 rate (harmonic mean of 1 instance)`.
+/// A result of a stressor's own: `memrate           11234.56 MB per sec read64 rate (harmonic mean of 1 instance)`.
 fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
     let (name, rest) = message.split_once(' ')?;
     let (value, what) = rest.trim_start().split_once(' ')?;
@@ -39,7 +40,7 @@ fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
     (!what.is_empty()).then_some((name, value, what, exponent))
 }
 
-/// What one stressor did: its work, its rate, its seconds of user and of system.
+/// The results of one stressor: its work, its rate, its seconds of user and of system.
 fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
     let [Some(rate), user, system] = figures else { return };
     let name = format!("stress-ng --{work}");
@@ -56,7 +57,7 @@ fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
 #[derive(Default)]
 struct TextReader {
     in_table: bool,
-    /// The figures that stressors print of their own follow.
+    /// The stressors' own results follow.
     own: bool,
     brief: bool,
     instances: HashMap<String, u64>,
@@ -77,7 +78,7 @@ impl Reader for TextReader {
         } else if let Some((name, value, what, exponent)) = own_figure(message).filter(|_| self.own) {
             let place = Labels::new().with_label(Label::Workload, format!("stress-ng --{name} {what}"));
             let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![value]);
-            // What is no rate has no metric.
+            // What is not a rate has no metric.
             if exponent > 0 || what.contains("per sec") {
                 sink.add_figure(m.with_detail(detail::WORK, if exponent > 0 { "B" } else { what }), line);
             }
@@ -89,7 +90,7 @@ impl Reader for TextReader {
             let numbers = scan::all(rest.split_whitespace(), parse_plain).filter(|_| self.in_table);
             self.in_table = numbers.is_some();
             if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
-                // As its command line has it: other instances are other work.
+                // As in its command line: other instances are other work.
                 let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
                 publish(&format!("{name}{instances}"), [rate, user, system].map(Some), line, sink);
             }

@@ -1,6 +1,6 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: its tests of CPU, memory, threads, mutexes and files, and its database workloads.
 //!
-//! Its memory test writes one block again and again, which is a cache's figure and no memory bandwidth: it becomes the
+//! Its memory test writes one block repeatedly, which measures a cache and not memory bandwidth: it becomes the
 //! throughput of a workload whose unit is a byte.
 
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// What it prints and takes, as `sysbench.txt` says.
+/// Its output and options, from `sysbench.txt`.
 fn rows(kinds: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
     let rows = include_str!("sysbench.txt").lines().filter(|line| !line.starts_with('#'));
     let cells = |row: &'static str| row.splitn(4, '|').collect::<Vec<_>>().try_into().ok();
     rows.filter_map(cells).filter(move |row: &[&str; 4]| scan::is_one_of(row[0], kinds))
 }
 
-/// What it says beside its figures.
+/// Its other lines.
 const TALK: &str = include_str!("sysbench_talk.txt");
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
@@ -53,7 +53,7 @@ struct SysbenchReader {
     /// Means of its threads: events, and seconds within them.
     of_threads: [Option<f64>; 2],
     begun: bool,
-    /// The last line of a run was there.
+    /// The last line of a run has occurred.
     over: bool,
 }
 
@@ -75,11 +75,11 @@ fn is_row_or_progress(text: &str) -> bool {
 }
 
 impl SysbenchReader {
-    /// Sets what may be told once.
+    /// Sets a value that may occur once.
     fn set(&mut self, name: &'static str, value: Option<f64>, line: Line) -> Fit {
         let Some(value) = value else { return Fit::Between };
         match self.figures.insert(name, (value, line.into())) {
-            // The memory test tells it twice.
+            // The memory test prints it twice.
             Some((known, _)) if name != "eps" || known != value => Fit::Over,
             _ => Fit::Taken,
         }
@@ -117,8 +117,8 @@ impl SysbenchReader {
         })
     }
 
-    /// The name under which runs of this test are compared: what decides how much work an event is; and why it should not
-    /// be leaned on where that is not told.
+    /// The name under which runs of this test are compared: the settings that determine the work of an event; and why it
+    /// is unreliable if they are unknown.
     fn workload(&self) -> (String, Option<String>) {
         let named =
             || self.command.words.iter().skip(1).find(|word| !word.starts_with('-') && *word != "run");
@@ -139,18 +139,18 @@ impl SysbenchReader {
         let known = rows("option").any(|[_, of, ..]| of == test);
         for (option, setting) in of_test.chain(of_databases.into_iter().filter(|_| !known)) {
             let given = self.settings.get(setting).map(String::as_str);
-            // What it does by itself is not told.
+            // Its default is unknown.
             let asked = || self.option(option).filter(|value| setting.is_empty() && *value != "seq");
             name.extend(given.or_else(asked).map(|value| format!(" {option}={value}")));
         }
         (name, None)
     }
 
-    /// Whether the run ended with the last of a given number of events, so that its time tells the speed; else it ran
-    /// for a given time.
+    /// Whether the run ended with the last of a given number of events, so that its time shows the speed; otherwise it
+    /// ran for a given time.
     fn counted(&self) -> bool {
         let option = |name| self.option(name).and_then(parse_plain);
-        // Up to 0.5 it was 10,000 events where nothing was said.
+        // Up to 0.5 the default was 10,000 events.
         let old = match &self.version {
             Some(version) => version.starts_with("0."),
             None => !self.figures.contains_key("eps") && self.test == Some("cpu"),
@@ -176,7 +176,7 @@ impl Reader for SysbenchReader {
             self.version = Some(printed.to_owned());
             return Fit::Taken;
         }
-        // `6850.19 MiB transferred (6843.84 MiB/sec)`; up to 0.5 MB, which are 2^20 bytes too.
+        // `6850.19 MiB transferred (6843.84 MiB/sec)`; up to 0.5 MB, which also are 2^20 bytes.
         if let Some((_, rest)) = text.split_once(" transferred (") {
             let rate = scan::quantity(rest.trim_end_matches(')'), &[("MiB/sec", 0), ("MB/sec", 0)]);
             self.test = Some("memory");
@@ -212,7 +212,7 @@ impl Reader for SysbenchReader {
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
         let doubt = doubt.or(paced.map(|rate| format!("it was limited to {rate} per second")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
-        // Without its head the events of one thread tell how many threads made them.
+        // Without its head the events of one thread show how many threads made them.
         let [of_one, within] = self.of_threads;
         let all = self.figures.get("events").map(|(events, _)| *events);
         let counted = all.zip(of_one).map(|(all, one)| all / one).filter(|threads| *threads >= 1.0);

@@ -1,17 +1,17 @@
-//! What every reader's tests do: import a text, and write its figures so that they can be compared.
+//! Common parts of every reader's tests: import a text, and write its results in a comparable form.
 
 use record::Measurement;
 
 use crate::{Imported, Importer, Split};
 
-/// Imports a text of one machine. A text in which nothing is known gives nothing.
+/// Imports a text of one machine. A text without known output gives nothing.
 pub(crate) fn import(text: &str) -> Imported {
     let mut importer = Importer::new(Split::Hosts);
     importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
     importer.finish().map(|mut all| all.swap_remove(0)).unwrap_or_default()
 }
 
-/// Each figure as `metric key=value …: value`, its keys in the order of the metric's definition.
+/// Each result as `metric key=value …: value`, its keys in the order of the metric's definition.
 pub(crate) fn figures(imported: &Imported) -> Vec<String> {
     imported.measurements.iter().map(figure).collect()
 }
@@ -26,7 +26,7 @@ fn figure(m: &Measurement) -> String {
     format!("{}{place}: {}", m.metric, m.value())
 }
 
-/// The one measurement that is written so, without its value.
+/// The one measurement with these labels, without its value.
 pub(crate) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
     let fits = |m: &&Measurement| figure(m).rsplit_once(": ").is_some_and(|(front, _)| front == place);
     let found: Vec<&Measurement> = imported.measurements.iter().filter(fits).collect();

@@ -5,17 +5,17 @@ use super::instruction::{
     Target, Test,
 };
 
-/// All have it.
+/// All instructions have it.
 pub(super) const LENGTH: usize = 4;
 /// XZR and WZR, or the stack pointer.
 const ZERO: u8 = 31;
 
-/// Registers that a function may leave otherwise than it found them (AAPCS64, 6.1.1): X0 to X18.
+/// Registers that a function may change (AAPCS64, 6.1.1): X0 to X18.
 pub(super) fn lost_in_calls() -> Registers {
     (0..=18).map(Registers::general).collect::<Registers>().and(Registers::FLAGS)
 }
 
-/// The first instruction of these bytes; `None` where they are fewer.
+/// The first instruction of these bytes; `None` if there are too few.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     let word = u32::from_le_bytes(bytes.get(..LENGTH)?.try_into().ok()?);
     let one = match field(word, 25, 4) {
@@ -38,7 +38,7 @@ fn bit(word: u32, at: u32) -> bool {
     field(word, at, 1) == 1
 }
 
-/// The number of a register, by where it stands.
+/// The number of a register, by its lowest bit in the word.
 fn register(word: u32, low: u32) -> u8 {
     field(word, low, 5) as u8
 }
@@ -75,7 +75,7 @@ fn computes(word: u32, op: Op, a: Source, b: Source, flags: bool, reads: Registe
     Instruction { reads, sets, does, ..Instruction::default() }
 }
 
-/// What sets a register to what nobody knows here.
+/// An instruction that sets a register to an unknown value.
 fn unknown(word: u32, reads: Registers) -> Instruction {
     Instruction { reads, sets: general(register(word, 0)), ..Instruction::default() }
 }
@@ -170,7 +170,7 @@ fn of_branches(word: u32) -> Instruction {
     let none = Registers::default();
     let number = register(word, 0);
     match word {
-        // YIELD, WFE, WFI, and ISB, which loops take that spin.
+        // YIELD, WFE, WFI, and ISB, which spin loops use.
         0xd503_203f | 0xd503_205f | 0xd503_207f | 0xd503_3fdf => return of(Kind::Spin),
         _ => {}
     }
@@ -208,7 +208,7 @@ fn of_branches(word: u32) -> Instruction {
     if word & 0xff00_001f == 0xd400_0001 {
         return Instruction { kind: Kind::System, ..with(Flow::Call(None), none) };
     }
-    // DSB and DMB; DC CIVAC, CVAC and their kind; MRS.
+    // DSB and DMB; DC CIVAC, CVAC and similar; MRS.
     if word & 0xffff_f09f == 0xd503_309f {
         return of(Kind::Atomic);
     }
@@ -235,7 +235,7 @@ fn of_registers(word: u32) -> Instruction {
     let (a, b, wide) = (register(word, 5), register(word, 16), bytes(word));
     let reads = general(a).and(general(b));
     let amount = field(word, 10, 6) as u8;
-    // Shifted otherwise than to the left is seldom.
+    // Other shifts than to the left are rare.
     let shifted = (field(word, 22, 2) == 0 || amount == 0).then(|| source(b, wide, amount));
     let flags = bit(word, 29);
     match (word >> 21) & 0xff {
@@ -268,7 +268,7 @@ fn of_registers(word: u32) -> Instruction {
             };
             computes(word, op, Source::register(a, wide), b, flags, reads.and(Registers::general(a)))
         }
-        // CSEL; CSINC and its kind.
+        // CSEL; CSINC and similar.
         0xd4 => {
             let reads = reads.and(Registers::FLAGS);
             if field(word, 10, 2) != 0 || bit(word, 30) {
@@ -307,7 +307,7 @@ fn of_floats(word: u32) -> Instruction {
     let vector = |low: u32| Registers::vector(register(word, low));
     let reads = vector(5).and(vector(16));
     let plain = |kind: Kind| Instruction { kind, reads, sets: vector(0), ..Instruction::default() };
-    // FMADD and its kind.
+    // FMADD and similar.
     if word & 0xff00_0000 == 0x1f00_0000 {
         return Instruction { reads: reads.and(vector(10)), ..plain(Kind::Float) };
     }
@@ -425,7 +425,7 @@ fn of_memory(word: u32) -> Instruction {
         sets: general(to),
         ..Instruction::default()
     };
-    // LDADD, SWP and their kind.
+    // LDADD, SWP and similar.
     if word & 0x3b20_0c00 == 0x3820_0000 && !vector {
         return atomic(general(register(word, 16)), true);
     }
@@ -471,6 +471,6 @@ fn of_memory(word: u32) -> Instruction {
             ..Instruction::default()
         };
     }
-    // Literals are of the code.
+    // Literals belong to the code.
     Instruction { sets: value(to), ..Instruction::default() }
 }

@@ -1,22 +1,22 @@
-//! What a thread will do next, by its registers and its memory: its code is executed here, a few instructions of it, until it comes
-//! to a load again. The addresses that the load has then are as good a sample of what it touches as the one that it had.
+//! A thread's next steps, by its registers and its memory. A few instructions of its code are emulated here until it reaches a load
+//! again. The load's addresses then are as good a sample of the accessed memory as its address at the sample.
 
 use super::code::{Code, Set};
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
 
-/// Values that are read out of the thread's memory for one sample.
+/// The most values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
-/// Other functions of which code is read for one sample.
+/// The most other functions whose code is read for one sample.
 const MOST_FETCHED: u32 = 3;
-/// How far into a function an instruction is looked for, bytes.
+/// How far into a function an instruction is searched for, bytes.
 const FUNCTION: u64 = 512;
 /// The link register of AArch64.
 const LINK: usize = 30;
-/// A general register's number above all that there are.
+/// More than the highest number of a general register.
 const NUMBERS: usize = 32;
 
-/// What a comparison left.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flags {
     zero: bool,
@@ -26,10 +26,10 @@ struct Flags {
     below: bool,
 }
 
-/// A value of a thread's memory, and whether it is what stood there at the sample, or what stands there now.
+/// A value of a thread's memory, and whether it was read now or is from the time of the sample.
 pub(super) type Known = (u64, bool);
 
-/// What was stored at an address.
+/// A value stored at an address.
 #[derive(Clone, Copy)]
 struct Stored {
     at: u64,
@@ -38,40 +38,40 @@ struct Stored {
     is_now: bool,
 }
 
-/// A thread that is followed on paper. `read`: so many bytes of its memory, where they can be had without waiting for them.
+/// An emulated thread. `read`: reads this many bytes of its memory if that is possible without waiting.
 pub(super) struct Ahead<'a, R> {
     code: &'a Code,
-    /// Code of another function that it came to, and how it is had.
+    /// Code of another function that it reached, and how to read code.
     other: Option<Code>,
     elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
     fetched: u32,
-    /// The instruction that it is to come to: a function that has it is followed.
+    /// The instruction to reach: a function that contains it is followed.
     wanted: u64,
     at: u64,
     registers: [Option<u64>; NUMBERS],
     flags: Option<Flags>,
     stored: Vec<Stored>,
-    /// Registers that are made of what memory holds now, not at the sample; and whether the last value read was such.
+    /// Registers computed from memory read now instead of at the sample; and whether the last value read was one.
     of_now: Registers,
     is_now: bool,
-    /// Registers that are made of what was loaded last.
+    /// Registers computed from the last loaded value.
     of_load: Registers,
     read: R,
     reads: usize,
-    /// Whether branches forward whose condition is not known are taken.
+    /// Whether forward branches with an unknown condition are taken.
     pub(super) forward: bool,
 }
 
-/// An instruction that was executed.
+/// An executed instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// Where it stands.
+    /// Its address.
     pub(super) at: u64,
-    /// The address of the memory that it names, where that is known.
+    /// The address of its memory operand, if known.
     pub(super) address: Option<u64>,
-    /// Whether that was made of what memory holds now.
+    /// Whether that was computed from memory read now.
     pub(super) is_now: bool,
-    /// Whether it reads memory at an address that is made of what was loaded.
+    /// Whether it reads memory at an address computed from a loaded value.
     pub(super) follows: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.registers.get(usize::from(number)).copied().flatten()
     }
 
-    /// Executes the next instruction; `None` where that is not known, or enough were.
+    /// Executes the next instruction; `None` if it is unknown, or at the limit.
     pub(super) fn step(&mut self) -> Option<Step> {
         let one = self.fetch()?;
         let at = self.at;
@@ -144,7 +144,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         Some(Step { at, address, is_now, follows })
     }
 
-    /// By how much it jumps; `None` where nobody knows.
+    /// The distance of its jump; `None` if unknown.
     fn flow(&mut self, one: &Instruction, end: u64) -> Option<Option<i64>> {
         match one.flow {
             Flow::Next => Some(None),
@@ -167,7 +167,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// The next instruction; that of another function is read, of a few.
+    /// The next instruction; code of another function is read, up to the limit.
     fn fetch(&mut self) -> Option<Instruction> {
         let at = self.at;
         let known = self.code.at(at).or_else(|| self.other.as_ref()?.at(at));
@@ -179,12 +179,12 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.other.as_ref()?.at(at)
     }
 
-    /// Whether a function that begins here has the instruction that it is to come to.
+    /// Whether a function that begins here contains the instruction to reach.
     fn is_wanted(&self, begin: u64) -> bool {
         self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
     }
 
-    /// Notes where a function goes back to: on the stack, or in X30.
+    /// Notes a function's return address: on the stack, or in X30.
     fn put_return(&mut self, end: u64) {
         let stack = self.code.set.stack();
         if self.code.set == Set::Arm {
@@ -239,9 +239,9 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// What it does is not known: neither is what it leaves.
+    /// Its operation is unknown, and so is its result.
     fn forget(&mut self, one: &Instruction, address: Option<u64>) {
-        // What calls and returns do to the stack is known.
+        // The effect of calls and returns on the stack is known.
         let of_flow = matches!(one.flow, Flow::Call(_) | Flow::Return);
         let stack = if of_flow { Registers::general(self.code.set.stack()) } else { Registers::default() };
         self.lose(one.sets.without(stack));
@@ -289,7 +289,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.put(does.to, value, bytes, address.map(|at| (at, is_now)));
     }
 
-    /// Whether what it leaves is made of what memory holds now.
+    /// Whether its result is computed from memory read now.
     fn is_of_now(&self, one: &Instruction) -> bool {
         self.is_now || one.reads.meets(self.of_now)
     }
@@ -328,7 +328,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// What memory holds: what was stored there, or what the thread has there now.
+    /// The content of memory: what was stored there, or the thread's current value.
     fn load(&mut self, address: u64, bytes: u8) -> Option<u64> {
         let end = address.checked_add(bytes.into())?;
         let meets = |one: &&Stored| one.at < end && address < one.at.saturating_add(one.bytes.into());

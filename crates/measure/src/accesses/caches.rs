@@ -98,7 +98,7 @@ impl Caches {
         within.last().map(|point| point.bytes as f64)
     }
 
-    /// What a load of so much memory takes, ns: between two points of the curve by their ratios.
+    /// The latency of a load from this much memory, ns: between two points of the curve by their ratios.
     pub(super) fn ns_of(&self, bytes: f64) -> Option<f64> {
         let after = self.curve.iter().position(|point| point.bytes as f64 >= bytes);
         let (from, to) = match after {
@@ -110,12 +110,12 @@ impl Caches {
         Some((from.ns.ln() + part * (to.ns / from.ns).ln()).exp())
     }
 
-    /// What a load of the most memory takes, ns.
+    /// The latency of a load from the largest working set, ns.
     pub(super) fn memory_ns(&self) -> Option<f64> {
         self.curve.last().map(|point| point.ns)
     }
 
-    /// Where memory lies that fits so: without a curve nobody knows where the last cache ends.
+    /// The level of memory with this fit: without a curve the end of the last-level cache is unknown.
     pub(super) fn level(&self, fits: Fits) -> MemoryLevel {
         match fits {
             Fits::FirstCache | Fits::OwnCache => MemoryLevel::L2,
@@ -125,7 +125,7 @@ impl Caches {
         }
     }
 
-    /// What holds so many bytes on a CPU of the cache with this number, when nothing else wants any.
+    /// What holds this many bytes on a CPU of the cache with this number, without competitors.
     pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
         match bytes {
             _ if bytes <= FAR * self.first => Fits::FirstCache,
@@ -141,11 +141,11 @@ impl Caches {
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// What holds each of these, in their order. They are of one time, and use the cache with this number.
+    /// What holds each of these, in their order. They are simultaneous, and use the cache with this number.
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
-        // What is touched seldom is held against the whole cache.
+        // Rarely accessed memory is compared with the whole cache.
         let has = |set: &Set| if set.counts() { part } else { cache };
         let fits = |set: &Set| match self.fits(set.bytes, number) {
             Fits::LastCache if set.bytes > FAR * has(set) => Fits::Nothing,
@@ -155,14 +155,14 @@ impl Caches {
     }
 }
 
-/// Memory that one place of a program goes through.
+/// Memory accessed by one place of a program.
 #[derive(Debug)]
 pub(super) struct Set {
-    /// Whose memory.
+    /// The owner of the memory.
     owner: i32,
     /// How much.
     bytes: f64,
-    /// Where it was touched, in order.
+    /// The accessed addresses, in order.
     addresses: Vec<u64>,
 }
 
@@ -176,7 +176,7 @@ impl Set {
         self.addresses.len() >= MANY
     }
 
-    /// From where to where it lies, piece by piece.
+    /// Its ranges, piece by piece.
     fn pieces(&self) -> Vec<(u64, u64)> {
         let (Some(first), Some(last)) = (self.addresses.first(), self.addresses.last()) else {
             return Vec::new();
@@ -187,7 +187,7 @@ impl Set {
     }
 }
 
-/// Bytes of each set that no larger one of the same memory has.
+/// Bytes of each set that no larger one of the same memory contains.
 fn new_bytes(sets: &[Set]) -> Vec<f64> {
     let mut all: Vec<&Set> = sets.iter().filter(|set| set.counts()).collect();
     all.sort_by(|a, b| a.owner.cmp(&b.owner).then(b.bytes.total_cmp(&a.bytes)));
@@ -204,8 +204,8 @@ fn new_bytes(sets: &[Set]) -> Vec<f64> {
     new
 }
 
-/// How much of a cache each has that wants more: those that want less leave the rest to the others. All that there is where no more
-/// is wanted than [`FAR`] of it.
+/// How much of a cache each of the larger sets gets: smaller ones leave the rest to the others. The whole cache if no more is
+/// wanted than [`FAR`] of it.
 fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
     if wanted.iter().sum::<f64>() <= FAR * cache {
         return cache;
@@ -230,7 +230,7 @@ mod tests {
 
     const MIB: f64 = (1 << 20) as f64;
 
-    /// Memory of so many MiB from this one on, touched evenly.
+    /// Memory of this many MiB from this address on, accessed evenly.
     fn set(owner: i32, from: u64, mib: u64, touches: u64) -> Set {
         let at = |number: u64| (from << 20) + (mib << 20) * number / touches;
         Set::new(owner, mib as f64 * MIB, (0..touches).map(at).collect())

@@ -1,4 +1,4 @@
-//! The instructions around an address of another process, and what the one there waits for.
+//! The instructions around an address of another process, and what the instruction there waits for.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,14 +7,14 @@ use std::time::Instant;
 use super::instruction::{Flow, Instruction, Kind, Memory, Op, Order, Registers, Source};
 use super::{aarch64, x86_64};
 
-/// Bytes of code that are read before and behind an address.
+/// Bytes of code read before and after an address.
 const BEFORE: u64 = 256;
 const BEHIND: u64 = 768;
-/// Instructions before it and from it on that are looked at.
+/// The most instructions examined before it and from it on.
 const MOST_BEFORE: usize = 48;
 const MOST: usize = 160;
 
-/// The instruction set that this is compiled for is that of the machine.
+/// The instruction set for which this is compiled is the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     X86,
@@ -40,7 +40,7 @@ impl Set {
         if self == Set::X86 { 4 } else { 31 }
     }
 
-    /// Registers that a function may leave otherwise than it found them.
+    /// Registers that a function may change.
     pub(super) fn lost_in_calls(self) -> Registers {
         if self == Set::X86 { x86_64::lost_in_calls() } else { aarch64::lost_in_calls() }
     }
@@ -59,12 +59,12 @@ impl Code {
         Self { set, start, bytes: bytes.into() }
     }
 
-    /// Reads what stands around an address in the memory of a process. Its page has just run. A page before or behind it is read where
-    /// it is in memory: to wait for a disk would hold that process up.
+    /// Reads the code around an address in the memory of a process. Its page has just run. The page before or after it is read only if
+    /// it is in memory: waiting for a disk would delay that process.
     pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
         let first = ip - ip % page;
-        // What a stack says where it goes back to may be any number.
+        // A return address on a stack may be any number.
         let last = first.saturating_add(page);
         let start = ip.saturating_sub(BEFORE);
         let is_there = |at: u64| matches!(pages.at(at), Some(Mapped::Own | Mapped::Shared));
@@ -84,8 +84,8 @@ impl Code {
         self.set.decode(self.bytes.get(from..)?)
     }
 
-    /// Where the instructions before an address begin, in their order. Those of x86 are found by beginning at each byte: whatever is
-    /// decoded from a wrong place soon falls into step, so that the places at which most arrive are theirs.
+    /// The starts of the instructions before an address, in their order. Those of x86 are found by decoding from each byte: decoding
+    /// from a wrong place soon synchronises, so the starts that most reach are the real ones.
     fn begins_before(&self, ip: u64) -> Vec<u64> {
         let Some(before) = ip.checked_sub(self.start).map(|before| before as usize) else {
             return Vec::new();
@@ -115,16 +115,16 @@ impl Code {
     }
 }
 
-/// A load that a place in a program waits for.
+/// A load that an instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
-    /// Where it stands, and where it ends.
+    /// Its start and its end.
     pub(super) at: u64,
     pub(super) end: u64,
     pub(super) memory: Memory,
     /// What it sets.
     pub(super) sets: Registers,
-    /// Whether the registers of its address are since then as they were.
+    /// Whether the registers of its address are unchanged since.
     pub(super) intact: bool,
     pub(super) atomic: bool,
 }
@@ -141,11 +141,11 @@ pub(super) enum Waits {
     Float,
     /// An atomic instruction or a fence.
     Atomic,
-    /// Nothing, and a jump leads there: for its own bytes, or for the jump.
+    /// Nothing, at a jump target: for its own bytes, or for the jump.
     Jump,
 }
 
-/// How often a place's load went on in short strides for long, in some short strides, and otherwise.
+/// How often a place's load continued in short strides for long, in some short strides, and otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -158,7 +158,7 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether its strides are short, for however long.
+    /// Whether its strides are short, for any length.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
@@ -168,41 +168,41 @@ impl Strides {
     }
 }
 
-/// What stands at a place in a program.
+/// A place in a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Site {
     /// The code around it; `None` where it could not be read.
     pub(super) code: Option<Code>,
     /// The load that the instruction waits for.
     pub(super) load: Option<Load>,
-    /// The memory that it names itself, where that is another instruction's than the load's.
+    /// Its own memory operand, if that differs from the load's.
     pub(super) own: Option<Load>,
-    /// What it waits for where that is no load.
+    /// What it waits for, if not a load.
     pub(super) waits: Waits,
-    /// Whether it waits for floating-point operations, too, one after the other.
+    /// Whether it also waits for floating-point operations, one after the other.
     pub(super) chained: bool,
-    /// Whether it stands in a loop that waits for another thread.
+    /// Whether it is in a loop that waits for another thread.
     pub(super) spins: bool,
-    /// Whether lines are taken out of the caches around it.
+    /// Whether lines are flushed from the caches around it.
     pub(super) flushes: bool,
-    /// Whether a call to the kernel stands before it, and the number of that, where the code says which.
+    /// Whether a system call precedes it, with its number, if the code shows it.
     pub(super) calls: bool,
     pub(super) number: Option<i64>,
-    /// Whether it names memory.
+    /// Whether it has a memory operand.
     pub(super) names_memory: bool,
     /// What is known of the load's successive addresses.
     pub(super) strides: Strides,
-    /// When the load's address was last made of what memory held then, and which it was.
+    /// When the load's address was last computed from memory read then, and that address.
     pub(super) last_now: Option<(Instant, u64)>,
 }
 
 impl Site {
-    /// Reads what stands there in the memory of a process.
+    /// Reads the code there from the memory of a process.
     pub(super) fn read(pages: &Pages, ip: u64) -> Self {
         Code::read(pages, ip).map_or_else(Self::default, |code| Self::of(code, ip))
     }
 
-    /// Of this code.
+    /// From this code.
     pub(super) fn of(code: Code, ip: u64) -> Self {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (load, waits) = listing.attribute();
@@ -237,7 +237,7 @@ impl Site {
     }
 }
 
-/// The instructions around a place, in the order in which they stand.
+/// The instructions around a place, in their order in memory.
 struct Listing {
     all: Vec<(u64, Instruction)>,
     /// Which of them stands at the place.
@@ -246,15 +246,15 @@ struct Listing {
     lost: Registers,
 }
 
-/// Instructions back to which an input is looked for.
+/// How many instructions back an input is searched for.
 const BACK: usize = 24;
-/// Instructions between a load and what waits for it that only move its value on.
+/// The most instructions between a load and the one that waits for it, if they only move its value.
 const LINKS: usize = 2;
-/// Loops that spin are short.
+/// Spin loops are short.
 const SPIN: usize = 14;
 
 impl Listing {
-    /// `None` where nothing can be read there.
+    /// `None` if nothing can be read there.
     fn of(code: &Code, ip: u64) -> Option<Self> {
         let mut all: Vec<(u64, Instruction)> =
             code.begins_before(ip).into_iter().map_while(|at| Some((at, code.at(at)?))).collect();
@@ -283,8 +283,8 @@ impl Listing {
         }
     }
 
-    /// Which instruction is mostly executed before one: the end of a loop that begins there, else the one that stands before it, else
-    /// one that jumps there.
+    /// The instruction mostly executed before another: the end of a loop that begins there, otherwise the one in front of it,
+    /// otherwise one that jumps there.
     fn before(&self, number: usize) -> Option<usize> {
         let at = self.all[number].0;
         let jumps =
@@ -297,8 +297,8 @@ impl Listing {
         jumps(number..self.all.len()).or_else(falls).or_else(|| jumps(0..number))
     }
 
-    /// The memory that an instruction names, as a load that something waits for; `intact`: whether its address can be told by the
-    /// registers of the place.
+    /// The memory operand of an instruction, as an awaited load; `intact`: whether its address follows from the registers at the
+    /// place.
     fn load(&self, number: usize, intact: bool) -> Option<Load> {
         let (at, one) = self.all[number];
         let memory = one.memory?;
@@ -313,11 +313,11 @@ impl Listing {
     }
 
     /// What the instruction at the place waits for. Cores take an interrupt between two instructions: the one before has just ended,
-    /// and so have all that needed nothing more. The next waits for what it reads: for the last that set one of its inputs.
+    /// and so have all that needed nothing more. The next waits for its inputs: for the last instruction that set one of them.
     fn attribute(&self) -> (Option<Load>, Waits) {
         let one = &self.all[self.here].1;
         let mut needed = one.reads.without(self.stack);
-        // What was set since, so that an address that it is part of is another now.
+        // Registers set since, which change an address that uses them.
         let mut since = Registers::default();
         let (mut number, mut links, mut first) = (self.here, 0, None);
         let mut long = Waits::Computes;
@@ -332,9 +332,9 @@ impl Listing {
             since = since.and(one.sets);
             let reads = one.memory.filter(|memory| memory.reads);
             let moved = |memory: Memory| memory.at.is_some_and(|at| at.registers().meets(since));
-            // String instructions leave their registers right behind what they touched last.
+            // String instructions leave their registers just after the last access.
             let intact = || !reads.is_some_and(|memory| memory.order != Order::Sequential && moved(memory));
-            // A store that finds no room behind those before it holds up what follows it.
+            // A store without room behind earlier ones delays what follows it.
             if back == 0 && (one.kind == Kind::Atomic || one.memory.is_some()) {
                 first = self.load(number, intact());
                 if one.kind == Kind::Atomic {
@@ -365,12 +365,12 @@ impl Listing {
         (first, waits)
     }
 
-    /// Whether the kernel was called right before.
+    /// Whether a system call is directly before it.
     fn is_call_before(&self) -> bool {
         self.here.checked_sub(1).is_some_and(|before| self.all[before].1.kind == Kind::System)
     }
 
-    /// The number of that call, where a constant was put into RAX for it.
+    /// The number of that call, if it is a constant in RAX.
     fn call_number(&self) -> Option<i64> {
         const RAX: u8 = 0;
         let before = self.all.get(..self.here.checked_sub(1)?)?.iter().rev().take(BACK);
@@ -383,7 +383,7 @@ impl Listing {
         }
     }
 
-    /// Whether what it waits for is, beside a load, the same operation of the round before: a sum, one by one.
+    /// Whether it also waits, beside a load, for the same operation of the previous round: a sequential sum.
     fn is_chained(&self) -> bool {
         let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
         [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
@@ -392,7 +392,7 @@ impl Listing {
         })
     }
 
-    /// Whether nothing else sets what an operation sets before the loop comes back to it.
+    /// Whether nothing else sets an operation's result before the loop returns to it.
     fn adds_up(&self, of: usize) -> bool {
         let sum = self.all[of].1.sets;
         let mut number = of;
@@ -410,7 +410,7 @@ impl Listing {
         false
     }
 
-    /// Whether a branch leads to the place, or stands right before it.
+    /// Whether a branch leads to the place, or is directly before it.
     fn is_jumped_to(&self) -> bool {
         let at = self.all[self.here].0;
         let after_branch = self.here.checked_sub(1).map(|before| self.all[before].1.flow);
@@ -418,7 +418,7 @@ impl Listing {
             || (0..self.all.len()).any(|from| self.target(from) == Some(at))
     }
 
-    /// The loop around the place, the place last; `None` without one that is short.
+    /// The loop around the place, the place last; `None` without a short one.
     fn round(&self) -> Option<Vec<&Instruction>> {
         let mut all = Vec::new();
         let mut number = self.here;
@@ -432,7 +432,7 @@ impl Listing {
         None
     }
 
-    /// Whether it stands in a loop that changes nothing but what it loads: it waits until another thread writes that.
+    /// Whether it is in a loop that changes nothing but its loaded values: it waits until another thread writes them.
     fn spins(&self) -> bool {
         let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };
         let set: Registers = round.iter().map(|one| one.sets).collect();
@@ -446,25 +446,25 @@ impl Listing {
         round.iter().any(|one| one.kind == Kind::Spin) || (looks && round.iter().all(is_still))
     }
 
-    /// Whether lines are taken out of the caches near it.
+    /// Whether lines are flushed from the caches near it.
     fn flushes(&self) -> bool {
         let near = self.here.saturating_sub(SPIN)..(self.here + SPIN).min(self.all.len());
         self.all[near].iter().any(|(_, one)| one.kind == Kind::Flush)
     }
 }
 
-/// What a page of memory is to the process that has it.
+/// The state of a page of memory in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mapped {
-    /// It alone has it.
+    /// Private.
     Own,
-    /// Others also have it.
+    /// Shared with others.
     Shared,
-    /// It is in swap.
+    /// Swapped out.
     Away,
 }
 
-/// The memory of a process, without touching any that is not there, which could wait for whoever serves that page.
+/// The memory of a process, without accessing absent pages, which could wait for whoever serves them.
 pub(super) struct Pages {
     pid: i32,
     tables: Option<File>,
@@ -479,8 +479,8 @@ impl Pages {
         self.pid
     }
 
-    /// What it has at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` where it has nothing, or this user may
-    /// not know.
+    /// The state of its page at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` if there is none, or this
+    /// user may not know.
     pub(super) fn at(&self, address: u64) -> Option<Mapped> {
         const PRESENT: u64 = 1 << 63;
         const SWAPPED: u64 = 1 << 62;
@@ -495,7 +495,7 @@ impl Pages {
         }
     }
 
-    /// A number of so many bytes, eight at most. The call refuses the memory of devices, where reading may do something.
+    /// A number of this many bytes, eight at most. The call refuses device memory, where reading may have effects.
     pub(super) fn value(&self, address: u64, bytes: u8) -> Option<u64> {
         if bytes > 8 || !matches!(self.at(address)?, Mapped::Own | Mapped::Shared) {
             return None;

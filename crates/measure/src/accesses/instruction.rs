@@ -1,7 +1,7 @@
-//! What is known of an instruction, whatever the machine: what memory it names, which registers it reads and sets, and, as far as
-//! addresses are made by it, what it leaves in them.
+//! The properties of an instruction, on any machine: its memory operand, the registers that it reads and sets, and, as far as
+//! addresses depend on it, its result.
 
-/// Registers, a bit each: general ones from bit 0 on, as instructions number them, vectors from bit 32 on, flags at bit 64.
+/// Registers, one bit each: general ones from bit 0 on, in their encoded numbers, vectors from bit 32 on, flags at bit 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -9,7 +9,7 @@ impl Registers {
     /// The flags.
     pub(super) const FLAGS: Self = Self(1 << 64);
 
-    /// One general register; none of a number that no register has.
+    /// One general register; none for a number without a register.
     pub(super) fn general(number: u8) -> Self {
         Self(if number < 32 { 1 << number } else { 0 })
     }
@@ -24,12 +24,12 @@ impl Registers {
         Self(self.0 | other.0)
     }
 
-    /// Those that the other has not.
+    /// Those that the other lacks.
     pub(super) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether both have one in common.
+    /// Whether they have one in common.
     pub(super) fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -57,38 +57,38 @@ pub(super) struct Instruction {
     pub(super) memory: Option<Memory>,
     pub(super) reads: Registers,
     pub(super) sets: Registers,
-    /// What it leaves where; `None` where that is not known: what it sets is unknown then.
+    /// Its operation and target; `None` if unknown: then its result is unknown.
     pub(super) does: Option<Operation>,
-    /// A register that it moves by a constant besides, after it has named memory by it.
+    /// A register that it also moves by a constant, after using it as an address.
     pub(super) moves: Option<(u8, i64)>,
 }
 
-/// What is executed after it. Distances are counted from its end.
+/// The next instruction executed. Distances are counted from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// What follows.
+    /// The following one.
     #[default]
     Next,
     Jump(i64),
     Branch(i64, Condition),
-    /// A function, which may be known, and what follows afterwards.
+    /// A function, which may be known, and then the following one.
     Call(Option<i64>),
     Return,
-    /// Not known.
+    /// Unknown.
     Elsewhere,
 }
 
-/// When a branch is taken, by the flags that a comparison left; `Unknown` where that is not told.
+/// When a branch is taken, by the flags of a comparison; `Unknown` if not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Unknown,
-    /// That, or its opposite.
+    /// This test, or its opposite.
     Of(Test, bool),
-    /// A general register is zero, or is not, in so many bytes.
+    /// A general register is zero, or is not, in this many bytes.
     Zero(u8, u8, bool),
 }
 
-/// What a comparison of two numbers showed.
+/// The result of a comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     Equal,
@@ -101,49 +101,49 @@ pub(super) enum Test {
     Negative,
 }
 
-/// What it takes its time for, as far as that matters here.
+/// What takes its time, as far as relevant here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
     Other,
-    /// Divides, or takes a root: ten cycles and more, one after the other.
+    /// Divides, or takes a square root: ten cycles and more, one after the other.
     Long,
     /// Computes with floating-point numbers: three to five cycles.
     Float,
-    /// Reads and writes at once, so that no other CPU comes between; or waits until all before it is seen by all.
+    /// Reads and writes atomically; or waits until all earlier accesses are visible to all CPUs.
     Atomic,
-    /// Takes a line out of the caches.
+    /// Flushes a line from the caches.
     Flush,
-    /// Waits a little: what loops do that spin.
+    /// Waits a little, as spin loops do.
     Spin,
     /// Calls the kernel.
     System,
 }
 
-/// Memory that an instruction names, and how.
+/// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Where; `None` where what it is counted from is not sampled: a segment, a vector of addresses.
+    /// Its address; `None` if its base is not sampled: a segment, a vector of addresses.
     pub(super) at: Option<Operand>,
     pub(super) bytes: u8,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether it goes through memory by itself, or a whole vector of it.
+    /// Whether it accesses memory sequentially by itself, or a whole vector of it.
     pub(super) order: Order,
 }
 
-/// What an instruction alone says of the order in which memory is gone through.
+/// The order of memory accesses, as far as a single instruction shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
     #[default]
     Unknown,
     /// String instructions.
     Sequential,
-    /// Vectors are mostly of arrays.
+    /// Vectors are mostly parts of arrays.
     Vector,
 }
 
-/// What it leaves: `a op b` in `to`, cut to so many bytes.
+/// Its result: `a op b` in `to`, cut to this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) op: Op,
@@ -169,25 +169,25 @@ pub(super) enum Op {
     /// With the sign.
     RightSigned,
     Multiply,
-    /// `b` where a branch with that condition were taken, else `a`.
+    /// `b` if a branch with that condition were taken, otherwise `a`.
     Select(Condition),
     /// Puts `b` on the stack.
     Push,
-    /// Takes what is on the stack.
+    /// Takes the top of the stack.
     Pop,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Constant(u64),
-    /// So many of its bytes, with their sign or without, shifted to the left by so much afterwards.
+    /// This many of its bytes, sign-extended or not, then shifted left by this.
     Register {
         number: u8,
         bytes: u8,
         signed: bool,
         shift: u8,
     },
-    /// What the instruction's memory holds.
+    /// The content of the instruction's memory operand.
     Loaded {
         bytes: u8,
         signed: bool,
@@ -197,7 +197,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// A whole register of so many bytes.
+    /// A whole register of this many bytes.
     pub(super) fn register(number: u8, bytes: u8) -> Self {
         Self::Register { number, bytes, signed: false, shift: 0 }
     }
@@ -205,7 +205,7 @@ impl Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Four bytes and more fill the register, less leave its rest.
+    /// Four bytes and more fill the register, fewer leave the rest unchanged.
     Register(u8),
     Stored,
     /// The flags alone.
@@ -221,7 +221,7 @@ pub(super) struct Operand {
     pub(super) offset: i64,
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     #[default]
@@ -232,7 +232,7 @@ pub(super) enum Place {
 }
 
 impl Operand {
-    /// The address, with these registers at an instruction that ends at `end`; `None` where one of them is not known.
+    /// The address, with these registers at an instruction that ends at `end`; `None` if one of them is unknown.
     pub(super) fn address(&self, register: impl Fn(u8) -> Option<u64>, end: u64) -> Option<u64> {
         let base = match self.base {
             Place::Nothing => 0,
@@ -246,7 +246,7 @@ impl Operand {
         Some(base.wrapping_add(index).wrapping_add_signed(self.offset))
     }
 
-    /// The registers that it is made of.
+    /// The registers in it.
     pub(super) fn registers(&self) -> Registers {
         let base = match self.base {
             Place::Register(number) => Registers::general(number),

@@ -1,5 +1,5 @@
-//! What many samples show together: how much memory is gone through beyond the caches, which lines several threads write, and what
-//! else is waited for.
+//! Conclusions from many samples: how much memory is accessed beyond the caches, which lines several threads write, and what else
+//! is waited for.
 
 use std::collections::HashMap;
 
@@ -10,28 +10,28 @@ use super::code::Waits;
 use super::sighting::{Seen, Touch};
 use super::spread;
 
-/// Touches of one place from which on they are looked at apart from those of other places.
+/// From this many touches on, a place is judged separately from other places.
 const OWN: usize = 16;
-/// Whose memory is that several processes have: programs that one started have it at the same addresses.
+/// The owner of memory shared by several processes: related programs have it at the same addresses.
 const OF_SEVERAL: i32 = 0;
 
-/// A touch, and what it counts with.
+/// A touch, and its key.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// The cache it goes through, whose memory it is, and which of the two instructions names it: both may name the same memory,
-    /// which then is no sign of coming back to it.
+    /// The cache, the owner of the memory, and which of the two instructions accesses it. Both may access the same memory, which
+    /// then is no sign of a repeated access.
     of: (usize, i32, usize),
     /// The number of its sample.
     number: usize,
     touch: Touch,
 }
 
-/// Whose memory a sample touches.
+/// The owner of the memory that a sample touches.
 fn owner(one: &Seen, touch: &Touch) -> i32 {
     if touch.shared { OF_SEVERAL } else { one.pid }
 }
 
-/// Where the memory lies that samples touch, by their numbers: whether it fits the caches, and how much of it there is.
+/// The level of the memory that samples touch, by their numbers: whether it fits the caches, and its size.
 fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     let mut placed: Vec<Placed> = Vec::new();
     for (number, one) in all.iter().enumerate() {
@@ -48,7 +48,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
         let mut parts: Vec<Vec<Placed>> = Vec::new();
         for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
-            // What one place touches, and what all touch that have too few for themselves.
+            // The touches of single places, and those of all places with too few.
             let mut rest = Vec::new();
             for place in of_one.chunk_by(|a, b| a.touch.place == b.touch.place) {
                 if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
@@ -57,7 +57,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
         }
         let cache = of_cache.first().map_or(0, |one| one.of.0);
         let mut put = |one: &Placed, fits: Fits| {
-            // What a sample waits for goes before what its instruction names itself, unless that is farther.
+            // The awaited memory takes precedence over the instruction's own operand, unless that is farther.
             let place = &mut places[one.number];
             if place.is_none_or(|(_, known)| fits > known) {
                 *place = Some((one.touch, fits));
@@ -76,7 +76,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     places
 }
 
-/// The memory of these touches, of which those are left that go through it; the others, which come back to some pages, page by page.
+/// The memory of these touches. Those that go through it remain in `touches`; the others, which return to some pages, are listed
+/// page by page.
 fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
     let (bytes, cold) = spread::of(&addresses);
@@ -91,17 +92,17 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
 }
 
-/// Known addresses of a load from which on those that are not known are taken to be of the same memory.
+/// From this many known addresses of a load on, unknown ones are assumed to be in the same memory.
 const ALIKE: usize = 8;
 
-/// What holds the memory that a sample is at, and whether that is gone through in order.
+/// What holds the memory of a sample, and whether it is accessed in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     by: Fits,
     sequential: bool,
 }
 
-/// A sample, the memory that it touches, and what holds that.
+/// A sample, its memory, and what holds that.
 struct Judged<'a> {
     seen: &'a Seen,
     place: Option<(Touch, Fits)>,
@@ -118,8 +119,8 @@ impl Judged<'_> {
     }
 }
 
-/// All samples with what holds their memory. Of loads whose own address is not known that is what holds the memory of most others at
-/// the same place.
+/// All samples with what holds their memory. For loads with an unknown address: what holds the memory of most others at the same
+/// place.
 fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     let places = places(all, caches);
     let mut known: HashMap<(i32, u64), Vec<Held>> = HashMap::new();
@@ -142,14 +143,14 @@ fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     all.iter().zip(places).map(judged).collect()
 }
 
-/// What samples say of some of them, `of`; what the others touch takes its part of the caches.
+/// What samples show about some of them, `of`; the memory of the others takes its part of the caches.
 pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
     let mut all = hold(all, caches);
     all.retain(|one| of(one.seen));
     let count = |is: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| is(one)).count() as u64;
     let decoded = count(&|one| one.seen.decoded);
     let hidden = count(&|one| one.seen.hidden && one.held.is_none() && !one.seen.flushed);
-    // What could not be told may be any of them.
+    // Unknown ones may belong to any.
     let share = |count: u64| Share::of(count, decoded, hidden);
     let sure = |count: u64| Share::of(count, decoded, 0);
     let waits = |what: Waits| sure(count(&|one| one.seen.waits == what && one.seen.load.is_none()));
@@ -163,7 +164,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     };
     let far = share(count(&|one| one.is_far()));
     let cached = |level: Fits| {
-        // What is gone through in order is there before it is asked for.
+        // Memory accessed in order is there before it is needed.
         let waits =
             |one: &Judged| one.seen.load.is_some() && one.held == Some(Held { by: level, sequential: false });
         share(count(&|one| waits(one) && !one.seen.flushed))
@@ -198,7 +199,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         jumps: waits(Waits::Jump),
         working_set: bytes,
         level: main.map(|fits| match caches.level(fits) {
-            // Half of the far ones is what memory that is spread over two nodes has.
+            // Memory spread over two nodes has half of the far ones.
             MemoryLevel::Dram if 2 * remote > far.count => MemoryLevel::Remote,
             level => level,
         }),
@@ -212,7 +213,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     }
 }
 
-/// Bytes that all touch together: whose memory, and where.
+/// The total of accessed bytes, from owners and addresses.
 fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     touches.sort_by_key(|(owner, _)| *owner);
     let of_one = |of: &[(i32, u64)]| {
@@ -222,12 +223,12 @@ fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
 }
 
-/// Bytes of a line that cores take from each other, as a shift.
+/// Bytes of a line that cores exchange, as a shift.
 const LINE: u32 = 6;
-/// Samples of a thread that are no chance.
+/// From this many samples of a thread on, it is not chance.
 const AGAIN: usize = 2;
 
-/// A touch of a line, by the process that has it and the thread that touches it.
+/// A touch of a line, with the owner process and the touching thread.
 #[derive(Clone, Copy, Debug)]
 struct OfLine {
     line: (i32, u64),
@@ -239,8 +240,8 @@ struct OfLine {
     number: usize,
 }
 
-/// Which samples are at lines that several threads on several CPUs touch in the same time, of which one writes. What one leaves
-/// another may have afterwards, as the stack of a thread that has ended.
+/// Which samples are at lines that several threads on several CPUs touch at the same time, one of them writing. Memory released
+/// by one thread may be reused by another, as the stack of an ended thread.
 fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
     let mut touches: Vec<OfLine> = Vec::new();
     for (number, one) in all.iter().enumerate() {

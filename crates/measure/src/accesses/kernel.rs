@@ -1,4 +1,4 @@
-//! What a thread is in the kernel for: by the system call before the instruction that user mode goes on with.
+//! Why a thread is in the kernel: by the system call before the instruction at which user mode resumes.
 
 use record::diagnosis::BoundKind;
 
@@ -6,8 +6,8 @@ use super::code::Site;
 use crate::counters::Sample;
 use crate::tasks::{Machine, Waiting, find_by_call};
 
-/// Calls by what they are for, beside those in which threads wait: their numbers on x86-64, and those on aarch64, which has
-/// not all of them (linux/arch/x86/entry/syscalls/syscall_64.tbl and linux/scripts/syscall.tbl).
+/// Calls by their purpose, except for those in which threads wait: their numbers on x86-64, and those on aarch64, which
+/// lacks some of them (linux/arch/x86/entry/syscalls/syscall_64.tbl and linux/scripts/syscall.tbl).
 const CALLS: [(BoundKind, &[i64], &[i64]); 5] = [
     // clone, fork, vfork, execve, execveat, exit, exit_group, clone3
     (BoundKind::ProcessCreation, &[56, 57, 58, 59, 322, 60, 231, 435], &[220, 221, 281, 93, 94, 435]),
@@ -25,14 +25,14 @@ const CALLS: [(BoundKind, &[i64], &[i64]); 5] = [
     (BoundKind::ContextSwitches, &[24], &[124]),
 ];
 
-/// What a sample of the kernel is for; `None` where that is not known. `link`: the name of a file that its process has open.
+/// The purpose of a sample in the kernel; `None` if unknown. `link`: the name of a file that its process has open.
 pub(super) fn kind(site: &Site, sample: &Sample, link: impl Fn(u64) -> Option<String>) -> Option<BoundKind> {
     let machine = if cfg!(target_arch = "aarch64") { Machine::Arm } else { Machine::X86 };
     if !site.calls {
-        // Nothing was asked for: a page that was not there, or an interrupt.
+        // No call: a missing page, or an interrupt.
         return site.names_memory.then_some(BoundKind::PageFaults);
     }
-    // X8 has the number, and RDI, RSI and RDX or X0 to X2 the arguments.
+    // X8 holds the number, and RDI, RSI and RDX or X0 to X2 the arguments.
     let register = |number: usize| sample.registers.get(number).copied().unwrap_or(0);
     let (number, first, second, third) = match machine {
         Machine::Arm => (register(8) as i64, register(0), register(1), register(2)),

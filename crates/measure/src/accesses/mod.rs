@@ -1,9 +1,9 @@
 //! What programs wait for at their instructions, without a counter: the kernel's timer interrupts each CPU now and then, and the
-//! instruction that it finds is, by the share of its time, the one that the core waits at. Its registers tell which memory it names:
-//! how much of it is gone through, in which order, and which lines several threads write.
+//! interrupted instruction is, in proportion to its time, the one that the core waits at. Its registers show its memory: how much of
+//! it is accessed, in which order, and which lines several threads write.
 //!
-//! The way of a sample: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` executes a few of
-//! them on paper where the load's address is gone, `sighting.rs` puts both together, `judge.rs` evaluates many of them.
+//! The way of a sample: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` emulates a few of
+//! them if the load's address is gone, `sighting.rs` combines both, `judge.rs` evaluates many of them.
 
 mod aarch64;
 mod ahead;
@@ -32,45 +32,45 @@ use code::{Code, Mapped, Pages, Site};
 use judge::judge;
 use sighting::{Seen, see};
 
-/// Between two samples of a CPU, ns: 29 a second, no divisor of a tick's rate.
+/// Time between two samples of a CPU, ns: 29 per second, not a divisor of a tick's rate.
 const PERIOD: u64 = 34_300_000;
-/// The same where a command is watched: 199 a second.
+/// The same while a command is watched: 199 per second.
 const OFTEN: u64 = 5_030_000;
-/// Samples a second of all CPUs together.
+/// Samples per second of all CPUs together.
 const MOST_A_SECOND: u64 = 2000;
-/// For how long a sample counts where the interval is shorter.
+/// How long a sample counts if the interval is shorter.
 const KEPT: Duration = Duration::from_secs(10);
-/// Samples that are kept: of more, each second one is left out, until they are few again.
+/// The most saved samples: if there are more, every second one is dropped until there are few again.
 const MOST_KEPT: usize = 8192;
-/// Places in programs that are known.
+/// The most known places in programs.
 const MOST_SITES: usize = 8192;
-/// Pieces of 2 MiB of which it is known whose they are.
+/// The most pieces of 2 MiB with a known owner.
 const MOST_MAPPED: usize = 65_536;
-/// Processes of which it is known who started them, and steps from one to the next.
+/// The most processes with a known parent, and steps from one to the next.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
-/// Other processes that are judged each by itself.
+/// The most other processes that are judged separately.
 const MOST_OTHERS: usize = 3;
-/// Threads that are followed at a time.
+/// The most threads followed at a time.
 const MOST_THREADS: usize = 64;
-/// New ones that are read at a time, of programs that are everywhere: each takes some microseconds.
+/// The most new ones read at a time, from programs with many places: each takes some microseconds.
 const NEW_SITES: usize = 100;
 
-/// Between two looks at what the kernel has written: before a ring is full.
+/// Time between two reads of the kernel's data: before a ring is full.
 pub(crate) const TAKE: Duration = Duration::from_millis(50);
 
 const WHAT: &str = "memory access samples";
 
-/// What is known of a machine's caches and memory, against which samples are held.
+/// The machine's known caches and memory, for the judgement of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Hierarchy<'a> {
     /// The machine, with its advertised caches.
     pub machine: &'a Machine,
-    /// Its latency curve, where one was measured: where the caches end really.
+    /// Its latency curve, if measured: the real sizes of the caches.
     pub curve: &'a [CurvePoint],
 }
 
-/// A sample of the kernel, and what it is for.
+/// A sample of the kernel, and its purpose.
 #[derive(Clone, Debug)]
 struct InKernel {
     at: Instant,
@@ -78,37 +78,37 @@ struct InKernel {
     kind: Option<BoundKind>,
 }
 
-/// The samples, as they come.
+/// The samples in their order.
 #[derive(Debug, Default)]
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Code of a process that functions of those go on with.
+    /// Code of a process in which functions of those continue.
     codes: HashMap<(i32, u64), Option<Code>>,
-    /// Of a process, by the numbers of some 2 MiB, what memory it has there.
+    /// The kind of a process's memory, by the numbers of pieces of 2 MiB.
     mapped: HashMap<(i32, u64), Mapped>,
     /// Since when both are known.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     in_kernel: VecDeque<InKernel>,
-    /// Who started a process that began meanwhile.
+    /// The parent of a process that began meanwhile.
     parents: HashMap<i32, i32>,
-    /// One of 2^this is kept.
+    /// One of 2^this is saved.
     thinned: u32,
     came: u64,
-    /// When the kernel said that it had no room for some, and for how many.
+    /// When the kernel dropped samples for lack of room, and how many.
     lost: VecDeque<(Instant, u64)>,
     caches: Caches,
-    /// The node of each CPU; empty where there is one node.
+    /// The node of each CPU; empty with one node.
     nodes: HashMap<u32, u32>,
-    /// The threads that are sampled, where whole CPUs may not be.
+    /// The sampled threads, if whole CPUs may not be.
     threads: Option<BTreeSet<i32>>,
     /// Why none, or not all that is wanted.
     coverage: Option<Coverage>,
 }
 
 impl Accesses {
-    /// Begins to sample all CPUs often, for some seconds; where that is not allowed, the threads that are followed.
+    /// Begins to sample all CPUs often, for some seconds; if that is not allowed, the followed threads.
     pub(crate) fn of_a_while(known: Hierarchy) -> Self {
         let all = Self::of_cpus(known, &known.machine.allowed_cpus(), OFTEN);
         if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
@@ -150,7 +150,7 @@ impl Accesses {
     fn of_cpus(known: Hierarchy, cpus: &CpuList, period: u64) -> Self {
         let mut all = Self::of_machine(known);
         let kernel = &known.machine.kernel;
-        // CPUs that are kept free of interrupts stay so.
+        // CPUs kept free of interrupts stay free.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
         let sampled: Vec<u32> = cpus.iter().filter(|cpu| !quiet(*cpu)).collect();
         let period = period.max(sampled.len() as u64 * 1_000_000_000 / MOST_A_SECOND);
@@ -169,7 +169,7 @@ impl Accesses {
         all
     }
 
-    /// What can be sampled, and why no more.
+    /// What can be sampled, and what not and why.
     pub fn coverage(&self) -> Option<Coverage> {
         self.coverage.clone()
     }
@@ -179,11 +179,11 @@ impl Accesses {
         self.sampler.is_some() && self.threads.is_none()
     }
 
-    /// Samples these threads, too, where it samples threads.
+    /// Also samples these threads, if it samples threads.
     pub(crate) fn follow(&mut self, tids: impl Iterator<Item = i32>) {
         let (Some(threads), Some(sampler)) = (&mut self.threads, &mut self.sampler) else { return };
         let there: BTreeSet<i32> = tids.collect();
-        // Those that have ended make room for others.
+        // Ended ones make room for others.
         threads.retain(|tid| there.contains(tid));
         sampler.keep_threads(&there);
         for tid in &there {
@@ -199,7 +199,7 @@ impl Accesses {
             if threads.insert(*tid) {
                 self.coverage = match sampler.add_thread(*tid) {
                     Ok(()) => Some(Coverage::measured(WHAT)),
-                    // Of some that end meanwhile, or are one too many, the others tell.
+                    // If some end meanwhile, or are one too many, the others suffice.
                     Err(_) if !sampler.is_empty() => continue,
                     Err(why) => Some(why.into_impossible(WHAT)),
                 };
@@ -207,7 +207,7 @@ impl Accesses {
         }
     }
 
-    /// Takes what the kernel has written.
+    /// Reads the kernel's data.
     pub fn take(&mut self) {
         let Self {
             sampler: Some(sampler),
@@ -227,7 +227,7 @@ impl Accesses {
             return;
         };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
-        // Code and memory of a process change, and its number may be another's.
+        // Code and memory of a process change, and its number may be reused.
         if self.read_at.is_none_or(|at| at.elapsed() > KEPT)
             || sites.len().max(codes.len()) >= MOST_SITES
             || mapped.len() >= MOST_MAPPED
@@ -287,7 +287,7 @@ impl Accesses {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
                     Some(link.to_string_lossy().into_owned())
                 };
-                // What began meanwhile and is gone before anybody reads its code is a process that does little else than begin and end.
+                // A process that began meanwhile and ended before its code was read does little else than begin and end.
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
                     true => Some(BoundKind::ProcessCreation),
                     false => kernel::kind(site, &sample, link),
@@ -337,7 +337,7 @@ impl Accesses {
         })
     }
 
-    /// What all samples of these processes say that are kept; `None` without one.
+    /// What all saved samples of these processes show; `None` without one.
     pub(crate) fn of_processes(&mut self, pids: &[i32]) -> Option<Sampled> {
         self.take();
         let sampled = self.judge(|pid, parents| is_below(pid, pids, parents));
@@ -350,7 +350,7 @@ impl Accesses {
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// What the samples say of each of the busiest processes that are none of these and that these did not start.
+    /// What the samples show about each of the busiest processes, except for these and those started by them.
     pub(crate) fn of_others(&mut self, pids: &[i32]) -> Vec<(i32, Sampled)> {
         let mut counts: HashMap<i32, u64> = HashMap::new();
         let all = self.seen.iter().map(|one| one.pid).chain(self.in_kernel.iter().map(|one| one.pid));
@@ -385,7 +385,7 @@ impl Accesses {
     }
 }
 
-/// Whether a process is one of these, or one that they started, or one that those started.
+/// Whether a process is one of these, or a descendant.
 fn is_below(pid: i32, pids: &[i32], parents: &HashMap<i32, i32>) -> bool {
     let mut line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied()).take(MOST_STEPS);
     line.any(|pid| pids.contains(&pid))

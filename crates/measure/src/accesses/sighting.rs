@@ -1,4 +1,4 @@
-//! What one sample shows: which load the thread waited for, and the memory that the load touches.
+//! What one sample shows: the load that the thread waited for, and its memory.
 
 use std::time::Instant;
 
@@ -7,61 +7,61 @@ use super::code::{Code, Load, Mapped, Site, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
-/// Successive addresses of a load closer than this are brought ahead of it: prefetchers follow strides of up to half a page of
-/// 4 KiB, and none beyond it (Intel, 64-ia-32 Optimization Reference Manual, "Data Prefetching").
+/// Prefetchers follow strides of up to half a page of 4 KiB, and no longer ones (Intel, 64-ia-32 Optimization Reference
+/// Manual, "Data Prefetching"): successive addresses of a load closer than this are prefetched.
 const STRIDE: u64 = 2048;
-/// Instructions that are executed for a sample, and for one of those of which it is learned how a load goes on.
+/// The most instructions emulated for a sample, and for one from which a load's strides are learned.
 const MOST: u32 = 192;
 const MOST_LEARNING: u32 = 1024;
-/// So far below and above the stack pointer lies what a function has on its stack, bytes.
+/// A function's stack lies this far below and above the stack pointer, bytes.
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
-/// Samples of a place of which it is looked at how its load goes on; then that is known.
+/// The number of samples of a place from which its load's strides are learned.
 const STRIDES: u32 = 4;
-/// A load that goes on in short strides for so many rounds goes through memory in order: parts of less, as the keys of a node, lie
-/// anywhere.
+/// A load that continues in short strides for this many rounds accesses memory in order: shorter runs, as the keys of a node, may
+/// be anywhere.
 const RUN: u32 = 64;
-/// The same for so many bytes.
+/// The same for this many bytes.
 const RUN_BYTES: u64 = 512;
 
 /// A sample.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) at: Instant,
-    /// The same to the ns, by the kernel's clock.
+    /// The same in ns, by the kernel's clock.
     pub(super) time: u64,
     pub(super) pid: i32,
     pub(super) tid: i32,
     pub(super) cpu: u32,
     pub(super) decoded: bool,
     pub(super) spins: bool,
-    /// Where the load stands that it waits for.
+    /// The address of the load that it waits for.
     pub(super) load: Option<u64>,
-    /// Whether nobody can tell of what memory that is.
+    /// Whether that memory is unknown.
     pub(super) hidden: bool,
-    /// Whether that was taken out of the caches.
+    /// Whether it was flushed from the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
-    /// Whether its memory lies on another node than its CPU.
+    /// Whether its memory is on another node than its CPU.
     pub(super) remote: bool,
-    /// The memory of the load that it waits for, and what its own instruction names.
+    /// The memory of the awaited load, and of its own instruction.
     pub(super) touches: [Option<Touch>; 2],
 }
 
-/// Memory that an instruction names.
+/// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touch {
-    /// Where the instruction stands.
+    /// The address of the instruction.
     pub(super) place: u64,
     pub(super) address: u64,
     pub(super) atomic: bool,
     pub(super) writes: bool,
     pub(super) sequential: bool,
-    /// Whether other processes have that memory, too.
+    /// Whether other processes share that memory.
     pub(super) shared: bool,
 }
 
-/// What a sample saw; `page`: what its process has at an address, `value`: what stands there.
+/// Evaluates a sample; `page`: the state of its process's page at an address, `value`: the value there.
 pub(super) fn see(
     sample: &Sample,
     site: &mut Site,
@@ -71,7 +71,7 @@ pub(super) fn see(
     elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Seen {
     let stack = register(sample, site.stack()).unwrap_or(0);
-    // What is counted from the stack or from a frame on it; other memory may lie right behind a thread's stack.
+    // Addresses relative to the stack or to a frame on it; other memory may follow a thread's stack directly.
     let frames = Registers::general(site.stack()).and(Registers::general(site.frame()));
     let is_near = |load: &Load, address: u64| {
         let of_frame = load.memory.at.is_some_and(|at| at.registers().meets(frames));
@@ -81,7 +81,7 @@ pub(super) fn see(
         let there = page(address);
         let sequential = match (load.memory.order, short) {
             (Order::Sequential, _) => true,
-            // Vectors are of arrays, unless a loop shows that it goes elsewhere.
+            // Vectors are parts of arrays, unless a loop shows otherwise.
             (Order::Vector, short) => short != Some(false),
             (Order::Unknown, short) => short == Some(true),
         };
@@ -97,7 +97,7 @@ pub(super) fn see(
             None => value(address, bytes).map(|now| (now, false)),
         };
         let found = addresses(sample, site, &load, known, elsewhere);
-        // What is computed from registers that others may have written since is memory only where there is some.
+        // An address computed from possibly overwritten registers counts only if there is memory.
         let awaited = found.map(|found| {
             let short = site.strides.is_short();
             (touch(&load, found.address, short), found, found.address)
@@ -105,7 +105,7 @@ pub(super) fn see(
         match awaited {
             Some((_, _, address)) if is_near(&load, address) => None,
             Some(((touch, there), found, _)) if there || found.is_had => {
-                // What memory holds now is one address for all samples that are looked at now.
+                // Memory read now gives one address for all samples that are evaluated now.
                 let again = found.is_now && site.last_now == Some((at, found.address));
                 site.last_now = found.is_now.then_some((at, found.address));
                 hidden = again;
@@ -121,7 +121,7 @@ pub(super) fn see(
         let address = own.memory.at?.address(|number| register(sample, number), own.end)?;
         (!is_near(&own, address)).then(|| touch(&own, address, None).0)
     });
-    // A sum of what is gone through in order waits for the sum before, and hardly for its loads.
+    // A sequential sum waits for the previous sum, and hardly for its loads.
     let sums = site.chained && site.strides.steps() && !hidden;
     let (load, waits) = if sums { (None, Waits::Float) } else { (site.load.map(|load| load.at), site.waits) };
     Seen {
@@ -149,13 +149,13 @@ fn register(sample: &Sample, number: u8) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Found {
     address: u64,
-    /// Whether it is the one that it had, or else that it will have when its thread comes to it again.
+    /// Whether it is the original address, or else the next one when the thread reaches the load again.
     is_had: bool,
-    /// Whether it was made of what memory holds now.
+    /// Whether it was computed from memory read now.
     is_now: bool,
 }
 
-/// The address of a load. Learns from some of them whether it goes through memory in short strides.
+/// The address of the load. Learns from some of them whether it accesses memory in short strides.
 fn addresses(
     sample: &Sample,
     site: &mut Site,
@@ -176,7 +176,7 @@ fn addresses(
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
-    // Its strides so far: of a loop whose end is not known they go on.
+    // Its strides so far: in a loop with an unknown end they continue.
     let mut in_short = None;
     while rounds < most
         && in_short != Some(false)
@@ -189,19 +189,19 @@ fn addresses(
         if step.at != load.at {
             continue;
         }
-        // It went on from where it was known to where it is not: its short strides were a part.
+        // A known address was followed by an unknown one: its short strides were a part.
         if step.address.is_none() && in_short.is_some() {
             lost = true;
             break;
         }
         rounds += 1;
         last_round = steps;
-        // The same address again tells nothing of where it goes.
+        // The same address again shows no direction.
         if let (Some(before), Some(now)) = (last, step.address)
             && before != now
         {
             let is_short = before.abs_diff(now) < STRIDE;
-            // Where it goes on elsewhere after some short strides, those were a part.
+            // If it continues elsewhere after some short strides, those were a part.
             parts |= in_short == Some(true) && !is_short;
             covered = if is_short { covered + before.abs_diff(now) } else { covered };
             in_short = Some(is_short);
@@ -210,7 +210,7 @@ fn addresses(
         first = first.or(of_step);
     }
     if learns {
-        // It is in its loop still, or has left it for where nobody can follow.
+        // It is still in its loop, or has left it for an unknown place.
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
             || (!lost && steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));

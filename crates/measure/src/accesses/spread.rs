@@ -1,27 +1,27 @@
-//! How much memory some addresses are of: by how often two of them lie in one block. Of n addresses that are chosen evenly among F
+//! How much memory some addresses belong to: by how often two of them are in one block. Of n addresses chosen evenly among F
 //! blocks, n(n − 1) ÷ 2F pairs share one (the birthday problem; as an estimate of F: Simpson's index).
 
-/// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Of larger ones a part alone may be gone through, in smaller ones too few pairs meet to
-/// tell: the smallest that tells counts.
+/// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Larger ones may be accessed only in part, and in smaller ones too few pairs meet: the
+/// smallest conclusive one counts.
 const BLOCKS: [u32; 3] = [12, 16, 21];
 /// The smallest of them, bytes.
 pub(super) const PAGE: f64 = 4096.0;
-/// So many pairs tell.
+/// This many pairs are conclusive.
 const MET: f64 = 16.0;
 /// A cache line, as a shift, and pairs in one that are no chance.
 const LINE: u32 = 6;
 const MET_IN_LINES: f64 = 4.0;
-/// So often in one page is no part of going through much.
+/// From this many touches of one page on, it is no part of a large working set.
 const HOT: usize = 4;
-/// Fewer addresses tell nothing.
+/// Fewer addresses are inconclusive.
 const LEAST: usize = 8;
 
-/// Lines that lie far apart meet in blocks of this size hardly more often than by themselves: at most so many times as often. Where some
-/// lines of much memory are touched often, its blocks meet much more often.
+/// Lines far apart meet in blocks of this size hardly more often than by themselves: at most this many times as often. If some lines of
+/// much memory are touched often, its blocks meet much more often.
 const AROUND: u32 = BLOCKS[1];
 const MORE: f64 = 4.0;
 
-/// The bytes that these addresses are of, without those that come back to a few pages; and which of them those are that count.
+/// The bytes that these addresses belong to, without those that return to a few pages; and which of them count.
 pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
@@ -46,14 +46,14 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
         let met: f64 = blocks.map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
-    // A few lines that lie far apart fit a cache, however much lies between them.
+    // A few lines far apart fit a cache, whatever their distance.
     let (met, bytes) = of_blocks(LINE);
     if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) && of_blocks(AROUND).0 <= MORE * met {
         return (pairs / met * bytes, cold);
     }
     let all = BLOCKS.map(of_blocks);
     let known = all.iter().find(|(met, _)| *met >= MET).map(|(met, bytes)| pairs / met * bytes);
-    // Where hardly two meet in the largest: at least so much.
+    // If hardly two meet in the largest: a lower bound.
     let least = |(met, bytes): &(f64, f64)| pairs / (met + 1.0) * bytes;
     (known.or(all.last().map(least)).unwrap_or(0.0), cold)
 }
@@ -96,7 +96,7 @@ mod tests {
         assert!(of(&sparse).0 < f64::from(2 << 20), "{}", of(&sparse).0);
         assert_eq!(of(&[]).0, 0.0);
         assert_eq!(of(&evenly(5, 1024)).0, 0.0);
-        // Some lines of much memory that are touched often.
+        // Some lines of much memory, touched often.
         let mut often = evenly(360, 64);
         (0..6).for_each(|at| often[at * 20] = often[at * 20 + 7]);
         assert!(of(&often).0 > f64::from(20 << 20), "{}", of(&often).0);

@@ -1,4 +1,4 @@
-//! What the machine did while a command ran: time stolen, quota, pressure, what other programs used.
+//! The machine while a command ran: steal time, quota, pressure, other processes' use.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -57,7 +57,7 @@ impl Look {
     }
 }
 
-/// The `cpu.stat` files of our cgroup and those above it: a quota of any of them holds us.
+/// The `cpu.stat` files of our cgroup and those above it: a quota of any of them limits us.
 fn quota_files() -> &'static [String] {
     static FILES: OnceLock<Vec<String>> = OnceLock::new();
     FILES.get_or_init(|| {

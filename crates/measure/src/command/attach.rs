@@ -1,4 +1,4 @@
-//! Processes that run already, watched for a time: nothing is started, stopped or changed, and /proc alone is read.
+//! Running processes, watched for a time: nothing is started, stopped or changed, and only /proc is read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -15,21 +15,21 @@ use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::Reading;
 use crate::tasks::{Effort, Sampler, Seen, thread};
 
-/// Between two looks at whether somebody asks to stop, or a process has ended.
+/// Time between two checks for a stop request or an ended process.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// Processes above which the children of each are not asked for: a service of many has them all named.
+/// With more processes than this, the children of each are not read: a service of many has them all named.
 const MOST_WITH_CHILDREN: usize = 32;
-/// Processes below one that are asked.
+/// The most descendants read per process.
 const MOST_IN_TREE: usize = 256;
 
-/// A process that runs already. Its number may be another's later: when it started tells it apart.
+/// A running process. Its number may be reused later: its start time identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// Its number.
     pub pid: i32,
     started: u64,
-    /// Its command line, or its name where it shows none.
+    /// Its command line, or its name if it shows none.
     pub argv: Vec<OsString>,
     /// The CPUs that it may use.
     pub cpus: CpuList,
@@ -41,7 +41,7 @@ pub enum AttachError {
     /// There is none of this number.
     #[error("there is no process {0}")]
     Ended(i32),
-    /// There is one, but /proc does not show it to us.
+    /// It exists, but /proc does not show it to us.
     #[error("/proc hides process {0} (hidepid): watch it as its user or as root")]
     Hidden(i32),
 }
@@ -75,13 +75,13 @@ impl Attached {
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
     }
 
-    /// What the kernel accounts for it now; `None` when it has ended.
+    /// The kernel's accounts of it now; `None` if it has ended.
     fn account(&self) -> Option<Account> {
         if self.is_there() { Account::read(self.pid) } else { None }
     }
 }
 
-/// What a process had until now: ticks in user mode and in the kernel, faults without and with a disk, most memory, bytes.
+/// A process's totals so far: ticks in user mode and in the kernel, faults without and with a disk, peak memory, bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     ticks: (u64, u64),
@@ -97,14 +97,14 @@ impl Account {
     }
 }
 
-/// One of the processes while it is watched.
+/// One of the watched processes.
 #[derive(Debug)]
 struct Watched {
     process: Attached,
     first: Account,
     last: Account,
     there: bool,
-    /// What it, all below it and all of these that ended had had at first, where that is asked for.
+    /// The initial totals of it, all below it and all of these that had ended, if needed.
     of_tree: Option<(u64, u64)>,
 }
 
@@ -115,14 +115,14 @@ impl Watched {
         Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// Ticks since the first look: its own, and those of what it started, whatever of that came and went.
+    /// Ticks since the first look: its own, and those of all processes that it started, including short-lived ones.
     fn ticks(&self, named: &[i32]) -> (u64, u64) {
         let own = less(self.last.ticks, self.first.ticks);
         let now = self
             .of_tree
             .filter(|_| self.is_there())
             .map(|first| less(tree_ticks(self.process.pid, named), first));
-        // One that left the tree alive takes its time with it.
+        // A process that leaves the tree alive takes its time with it.
         now.map_or(own, |tree| std::cmp::max_by_key(tree, own, |ticks| ticks.0.saturating_add(ticks.1)))
     }
 
@@ -136,14 +136,14 @@ impl Watched {
 pub struct Watching {
     all: Vec<Watched>,
     sampler: Sampler,
-    /// When what they did was taken last.
+    /// When the results were last taken.
     since: Instant,
-    /// Samples of what they wait for in user mode, where these are taken.
+    /// Samples of their waits in user mode, if taken.
     accesses: Option<Accesses>,
 }
 
 impl Watching {
-    /// Begins, with no more effort than that.
+    /// Begins, with at most this effort.
     pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
         let sampler = Sampler::of_processes(&[], effort);
         let mut watching = Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None };
@@ -195,11 +195,11 @@ impl Watching {
         self.all.iter().any(Watched::is_there)
     }
 
-    /// Watches until all have ended, so long, or until somebody asks to stop: what they and what they started did since they were
-    /// watched last.
+    /// Watches until all have ended, until the time limit, or until a stop request: the results cover the processes and all that
+    /// they started since they were last watched.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
-            // Somebody did something else meanwhile.
+            // Another activity came in between.
             self.look();
             self.take();
         }
@@ -232,7 +232,7 @@ impl Watching {
         // That of our own cgroup; theirs may be another.
         around.throttled_seconds = None;
         Run {
-            // How they end, if they do, is not told to us.
+            // We are not told how they end.
             ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
             reading: Reading::default(),
             refused: Vec::new(),
@@ -253,7 +253,7 @@ impl Watching {
         }
     }
 
-    /// What they did since this was asked last, in what time; what was seen of their threads, and their clock.
+    /// Their activity since the last call, and its duration; what was seen of their threads, and their clock.
     fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
         let now = Instant::now();
         let wall = now - std::mem::replace(&mut self.since, now);
@@ -271,7 +271,7 @@ impl Watching {
         self.all.iter().map(|one| one.process.pid).collect()
     }
 
-    /// From now on what all below them have counts.
+    /// From now on the totals of all below them count.
     fn begin_trees(&mut self) {
         let named = self.named();
         let few = named.len() <= MOST_WITH_CHILDREN;
@@ -280,7 +280,7 @@ impl Watching {
         }
     }
 
-    /// Looks at their threads and accounts, and says when to look again.
+    /// Looks at their threads and accounts; returns when to look again.
     fn look(&mut self) -> Duration {
         let (all, sampler) = (&mut self.all, &mut self.sampler);
         sampler.look_with(|sampler| {
@@ -297,8 +297,8 @@ impl Watching {
     }
 }
 
-/// Watches processes, and what they start, until all have ended, so long, or until somebody asks to stop: what they did in that
-/// time. With `samples`, what they wait for in user mode is also sampled.
+/// Watches processes, and what they start, until all have ended, until the time limit, or until a stop request: their activity
+/// in that time. With `samples`, what they wait for in user mode is also sampled.
 pub fn watch(
     processes: &[Attached],
     samples: Option<Hierarchy>,
@@ -310,8 +310,8 @@ pub fn watch(
     watching.watch(limit, stop)
 }
 
-/// Ticks that a process and all below it have had, and all of these that ended and were waited for: whoever ends within goes on
-/// counting. Those that are named themselves count for themselves.
+/// Ticks of a process and all below it, including those that ended and were waited for: a descendant's end changes no total.
+/// Named ones count separately.
 fn tree_ticks(pid: i32, named: &[i32]) -> (u64, u64) {
     let (mut todo, mut sum) = (vec![pid], (0, 0));
     let mut left = MOST_IN_TREE;
@@ -334,13 +334,13 @@ fn less(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.saturating_sub(other.0), one.1.saturating_sub(other.1))
 }
 
-/// What they used: the CPU time of their threads, which is exact, told apart by ticks.
+/// Their use: the CPU time of their threads, which is exact, divided by ticks.
 fn usage(all: &[Watched], named: &[i32], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
     };
-    // The accounts are those of the processes that were named and of children that ended; what they started and still runs is in its
-    // threads. Whichever saw more: threads and children may have come and gone between two looks.
+    // The accounts are those of the named processes and of ended children; running children are in their threads. The larger of the
+    // two counts: threads and children may have come and gone between two looks.
     let of_processes = all.iter().fold((0, 0), |sum, one| add(sum, one.ticks(named)));
     let of_threads = seen.threads.iter().fold((0, 0), |sum, thread| add(sum, thread.ticks));
     let sum = |ticks: (u64, u64)| ticks.0.saturating_add(ticks.1);
@@ -371,7 +371,7 @@ mod tests {
     fn a_process_is_watched_for_a_time_and_goes_on() {
         let mut child = Command::new("sleep").arg("20").spawn().unwrap();
         let pid = child.id() as i32;
-        // It is being loaded when `spawn` comes back: it sleeps when it is blocked and takes no CPU any more.
+        // It is still loading when `spawn` returns: it sleeps when it is blocked and uses no more CPU.
         let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
         let mut before = String::new();
         while file("schedstat") != before || !file("stat").contains(") S ") {
@@ -398,7 +398,7 @@ mod tests {
         waiter.join().unwrap().unwrap();
         assert!(run.ended.wall < Duration::from_secs(15));
         assert_eq!(run.attached_ended, run.attached);
-        // What has this number started at another time.
+        // The process with this number started at another time.
         let own = std::process::id() as i32;
         let other = Attached { started: 1, ..Attached::find(own).unwrap() };
         let run = watch(&[other], None, None, &Stop::new());

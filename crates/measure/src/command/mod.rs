@@ -1,7 +1,7 @@
-//! A command run in order to be measured: counters attached before its first instruction, its threads looked at while it
-//! runs, what the machine did to it meanwhile.
+//! A measured command: counters attached before its first instruction, looks at its threads while it runs, and the
+//! effects of the machine on it.
 //!
-//! A command of a few milliseconds costs hardly more than its start: looking at /proc begins after 20 ms.
+//! A command of a few milliseconds costs hardly more than its start: looks at /proc begin after 20 ms.
 
 mod around;
 mod attach;
@@ -28,23 +28,23 @@ pub use attach::{AttachError, Attached, Watching, watch};
 pub use records::{Figures, figures};
 pub use shared_input::SharedInput;
 
-/// What is run.
+/// A command to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
     /// The CPUs on which it may run; `None` for all that this process may use.
     pub cpus: Option<&'a CpuList>,
-    /// Variables that its environment has beside, or instead of, ours.
+    /// Additional or changed variables of its environment.
     pub env: &'a [(OsString, OsString)],
-    /// Whether the kernel's own events are counted where there is no PMU: exactly, from the program's start on, as perf
-    /// does. Otherwise the accounts in /proc and `wait4` tell: with the first event that anybody counts, the kernel keeps
-    /// its caller for ten milliseconds and more.
+    /// Whether the kernel's own events are counted without a PMU: exactly, from the program's start on, like perf.
+    /// Otherwise the accounts in /proc and `wait4` are used: for the first event that anybody counts, the kernel delays
+    /// its caller by ten milliseconds and more.
     pub events: bool,
-    /// The machine's caches and memory, where what the command waits for in user mode is sampled, too: from the first look on, if
-    /// that is allowed.
+    /// The machine's caches and memory, to sample also what the command waits for in user mode: from the first look on, if
+    /// allowed.
     pub samples: Option<Hierarchy<'a>>,
-    /// Posted while the command gets ready, and before its program begins.
+    /// Installed while the command gets ready, before its program begins.
     pub guard: Option<&'a Guard>,
 }
 
@@ -55,24 +55,24 @@ pub struct Run {
     pub ended: Ended,
     /// What the counters show of it and all that it started.
     pub reading: Reading,
-    /// Events that could not be opened, and why; those that then were not counted are in the reading.
+    /// Events that could not be opened, and why; opened events that were not counted are in the reading.
     pub refused: Vec<(&'static str, Text)>,
     /// What was seen of its threads.
     pub seen: Seen,
-    /// What the machine did meanwhile; `None` for a run that was too short to look.
+    /// The machine's activity meanwhile; `None` if the run was too short.
     pub around: Option<Around>,
     /// The core clock while it ran, Hz, and its source.
     pub clock: Option<(f64, &'static str)>,
-    /// Whether its memory at its most is its own: the kernel counts what a process had before its program began, too, and
-    /// that was this one's.
+    /// Whether its peak memory is its own: the kernel also counts the memory that a process had before its program began,
+    /// which was linespeed's.
     pub rss_known: bool,
-    /// What samples of user mode say; `None` where none were taken.
+    /// What samples of user mode show; `None` if none were taken.
     pub sampled: Option<Sampled>,
-    /// What they say of other processes that worked meanwhile, by their numbers, the busiest first.
+    /// What they show about other processes active meanwhile, by their numbers, the busiest first.
     pub others_sampled: Vec<(i32, Sampled)>,
     /// Whether they could be taken; `None` if not tried.
     pub samples: Option<Coverage>,
-    /// The observed processes that ran already; empty for a started command.
+    /// The observed processes that were already running; empty for a started command.
     pub attached: Vec<i32>,
     /// Those of them that have ended.
     pub attached_ended: Vec<i32>,
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-/// Called with what a command left behind, while linespeed waits for it.
+/// Called with the processes that a command left behind, while linespeed waits for them.
 pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
 /// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
@@ -97,14 +97,15 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     attended(job, Spec::new(job.argv), stop, tell).map(|(run, _)| run)
 }
 
-/// As [`run`] once more: what it read from a file from its beginning, else nothing, and nowhere to write.
+/// Like [`run`], repeated: its input is what it read from a file, from the beginning, otherwise empty; its output is
+/// discarded.
 pub fn run_silent(job: &Job, input: &mut SharedInput, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let stdin = if input.again() { Input::Inherit } else { Input::Null };
     let nowhere = Spec { stdin, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
     attended(job, nowhere, stop, tell).map(|(run, _)| run)
 }
 
-/// As [`run_silent`], and what it wrote to standard error, of which so many bytes are kept.
+/// Like [`run_silent`], with its standard error, of which this many bytes are saved.
 pub fn run_heard(
     job: &Job,
     input: &mut SharedInput,
@@ -117,7 +118,7 @@ pub fn run_heard(
     attended(job, Spec { stdin, stdout: Output::Null, stderr, ..Spec::new(job.argv) }, stop, tell)
 }
 
-/// The run, and what it wrote to standard error where that is captured.
+/// The run, and its standard error if captured.
 fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<u8>), SpawnError> {
     let mut opened = None;
     let mut child =
@@ -151,11 +152,11 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let clock = clock(&reading, cpufreq, seen.looks.all);
     // One child was waited for, so one has ended.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
-    // Looks may miss a short second thread: only what is hardly more than one CPU gives is the clocks' disagreement.
+    // Looks may miss a short second thread: only a use of hardly more than one CPU is due to the clocks' disagreement.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
-    // The kernel's counts of pages in use are several CPUs', and rounded.
+    // The kernel's counts of used pages are per CPU, and rounded.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
     let run = Run {
         ended,
@@ -181,8 +182,8 @@ fn count(pid: i32, events: bool) -> Option<Counters> {
     (set == Set::Full || events).then(|| Counters::open(target, set))
 }
 
-/// Takes what a child had before its program began from what was used, of which no more can be than that many threads at
-/// once can use in the time. Its wall time begins after that.
+/// Subtracts a child's use before its program began from its total, which cannot exceed what this many threads can use
+/// at once in the time. Its wall time begins after that.
 fn leave_out(had: &Had, ended: &mut Ended, at_once: usize) {
     let usage = &mut ended.usage;
     let used = usage.user + usage.system;
@@ -204,7 +205,7 @@ fn usable(job: &Job) -> usize {
     job.cpus.map(CpuList::len).or_else(|| pin::allowed().map(|cpus| cpus.len())).unwrap_or(usize::MAX).max(1)
 }
 
-/// Why events could not be had. Where none could, what we may not count of ourselves either is no fault of the command's.
+/// Why events are missing. If none can be counted, our own restrictions are not the command's fault.
 fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     if counters.is_empty() {
         let own = Counters::open(Target::ThisThread, Set::Software);
@@ -215,8 +216,8 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     counters.refused().to_vec()
 }
 
-/// The clock by what knows it best: the PMU, the kernel, or (for runs long enough to look) a look at a chain of adds just
-/// after the end, which shows this core's clock, not that of the command's.
+/// The clock from its best source: the PMU, the kernel, or (for runs long enough to look) a chain of adds just after the
+/// end, which shows this core's clock, not that of the command's.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
     let counted = reading.get("cycles").zip(reading.get("task-clock"));
     if let Some((cycles, time)) = counted

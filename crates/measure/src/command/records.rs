@@ -1,5 +1,5 @@
-//! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
-//! did meanwhile) stands in the details of `workload.time`.
+//! Runs of a command as measurements. Results without a metric of their own (its end, its waits, the machine's activity
+//! meanwhile) are in the details of `workload.time`.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use os::child::Exit;
 
 /// The name of a command's own time among workloads.
 const WORKLOAD: &str = "command";
-/// Threads that a record tells one by one; the others are summed.
+/// The most threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
-/// From so many looks on, the share of them at which nothing ran tells the time in which nothing ran: ± a tenth.
+/// From this many looks on, the share of idle looks gives the idle time: ± a tenth.
 const ENOUGH_LOOKS: u64 = 20;
 
-/// Processes that were seen beside those that were named to be watched.
+/// Processes seen beside those named.
 fn below(run: &Run) -> u64 {
     if run.attached.is_empty() {
         return 0;
@@ -28,16 +28,16 @@ fn below(run: &Run) -> u64 {
     pids.iter().filter(|pid| !run.attached.contains(pid)).count() as u64
 }
 
-/// Share of a command's time on a CPU from which threads that were not looked at are told of: a tenth, which is what the last
-/// look before each thread's end may miss.
+/// The share of a command's CPU time in unseen threads from which they are reported: a tenth, the part that the last look
+/// before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
-/// Seconds on a CPU below which the ends of threads alone make more than that.
+/// CPU seconds below which the ends of threads alone exceed that share.
 const LEAST_USED: f64 = 0.2;
 
-/// A figure of one.
+/// A value of one run.
 type Of<T> = fn(&T) -> f64;
 
-/// Runs as a record has them.
+/// Runs as written to a record.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// What was measured.
@@ -47,8 +47,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The same as figures of a workload of this name, the one of this number (from 1) of several commands that were run
-    /// in turn.
+    /// The same as results of a workload of this name, which has this number (from 1) among several alternating
+    /// commands.
     pub fn in_turn(mut self, workload: &str, turn: usize) -> Self {
         for m in &mut self.measurements {
             m.labels = std::mem::take(&mut m.labels).with_label(Label::Workload, workload);
@@ -60,7 +60,7 @@ impl Figures {
     }
 }
 
-/// Seconds that a run had on a CPU, and those of them of threads that were looked at.
+/// A run's CPU seconds, and those of seen threads.
 fn cpu_seconds(run: &Run) -> (f64, f64) {
     let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
     (run.ended.usage.user + run.ended.usage.system, seen)
@@ -70,13 +70,13 @@ fn place() -> Labels {
     Labels::new().with_label(Label::Workload, WORKLOAD)
 }
 
-/// Seconds of one run by what its threads did.
+/// Seconds of one run by state.
 struct Times {
     user: f64,
     system: f64,
     runnable: f64,
     off_cpu: f64,
-    /// Summed over threads; absent where threads had a CPU that were not looked at.
+    /// Summed over threads; absent if unseen threads had a CPU.
     blocked: Option<f64>,
 }
 
@@ -87,11 +87,11 @@ fn times(run: &Run) -> Times {
     // One thread is in one state at a time; the clocks of the kernel's accounts begin and end beside ours.
     let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
-    // Exact for one thread; for several no more than a lower bound, and looks tell better.
+    // Exact for one thread; for several only a lower bound, and looks are better.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
-    // What threads that were not looked at waited for a CPU is in the rest, too: there looks alone tell the two apart.
+    // The rest also includes what unseen threads waited for a CPU: only looks separate the two.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
     let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
@@ -161,15 +161,15 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     figures
 }
 
-/// Most kernels tell own code from the kernel's by what ran when the timer ticked, 100 to 1,000 times a second: in a shorter
-/// time, seconds, each tick weighs too much.
+/// Most kernels divide a program's time from the kernel's by what ran at each timer tick, 100 to 1,000 times per second: in
+/// a shorter time than this, seconds, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "stat-few-ticks",
     "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
 );
 
-/// An end that was seen later than this, seconds, and by more than this share of the run, leaves the time in doubt.
+/// An end noticed later than this, seconds, and by more than this share of the run, leaves the time in doubt.
 const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
 const ENDED_UNSEEN: Template = Template::new(
@@ -198,7 +198,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
             all.set(detail::ATTACHED_ENDED, list(&typical.attached_ended));
         }
     }
-    // What a program needed that needs less than we do is not known.
+    // The memory of a program that needs less than linespeed is unknown.
     let known = runs.iter().all(|run| run.rss_known);
     let most = if known { detail::MAX_RSS_BYTES } else { detail::MAX_RSS_BELOW_BYTES };
     all.set(most, runs.iter().map(|run| run.ended.usage.max_rss_bytes).max());
@@ -232,7 +232,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }
-    // Of runs whose surroundings were changed in turn only the first was sampled.
+    // If runs alternated between changed surroundings, only the first was sampled.
     let sampled = || runs.iter().filter_map(|run| run.sampled.as_ref()).max_by_key(|sampled| sampled.samples);
     if let Some(sampled) = typical.sampled.as_ref().or_else(sampled) {
         all.set_parts(detail::SAMPLED, sampled);
@@ -264,7 +264,7 @@ fn end(exit: Exit) -> RunEnd {
     }
 }
 
-/// What counters counted in the runs.
+/// The counters of the runs.
 fn counted(runs: &[Run], figures: &mut Figures) {
     let mut events: Vec<&'static str> = Vec::new();
     for count in runs.iter().flat_map(|run| &run.reading.counts) {
@@ -272,7 +272,8 @@ fn counted(runs: &[Run], figures: &mut Figures) {
             events.push(count.event);
         }
     }
-    // The kinds of switches are told by the kernel's accounts alone; their sum is from there too, or they contradict.
+    // Only the kernel's accounts separate the kinds of switches; their sum is also from there, or they would
+    // contradict.
     events.retain(|event| *event != "context-switches");
     for event in events {
         let all: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
@@ -294,7 +295,7 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
     }
 }
 
-/// What the kernel accounts for each process anyhow, where counters did not count it.
+/// The kernel's accounts of each process, if counters did not count it.
 fn accounted(runs: &[Run], figures: &mut Figures) {
     let events: [(&str, Of<Run>); 7] = [
         ("task-clock", |run| (run.ended.usage.user + run.ended.usage.system) * 1e9),
@@ -321,7 +322,7 @@ fn has(figures: &Figures, event: &str) -> bool {
     figures.measurements.iter().any(|m| m.labels.word(Label::Event) == Some(event))
 }
 
-/// Moves to other CPUs as the kernel tells them of each thread, where nobody counted them and all threads were looked at.
+/// Moves to other CPUs from the kernel's counts of each thread, if nobody counted them and all threads were seen.
 fn moved(runs: &[Run], figures: &mut Figures) {
     const EVENT: &str = "cpu-migrations";
     if has(figures, EVENT) {
@@ -340,7 +341,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
 }
 
-/// Moves of a run's threads; `None` where the kernel does not tell, or threads used a CPU that were not looked at.
+/// Moves of a run's threads; `None` if the kernel does not report them, or unseen threads used a CPU.
 fn moves(run: &Run) -> Option<f64> {
     let (used, seen) = cpu_seconds(run);
     if run.seen.threads.is_empty() || seen < used * (1.0 - UNSEEN) {
@@ -349,8 +350,8 @@ fn moves(run: &Run) -> Option<f64> {
     run.seen.threads.iter().map(|thread| thread.migrations.map(|moves| moves as f64)).sum()
 }
 
-/// Faults without a disk: what was counted less those with one, else what the kernel accounts, where those of the copy of
-/// this process are in that became the command.
+/// Faults without a disk: the count minus those with one, otherwise the kernel's account, which includes those of the
+/// copy of this process that became the command.
 fn minor_faults(run: &Run) -> f64 {
     let accounts = &run.ended.usage;
     match run.reading.get("page-faults") {
@@ -407,12 +408,12 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
     let unread: u64 = runs.iter().map(|run| run.seen.looks.unread).sum();
     if unread > asked {
-        let reason = text!("wait reasons are not readable: /proc/PID/syscall and wchan are denied or empty");
+        let reason = text!("wait reasons are not readable: /proc/PID/syscall and wchan are unreadable or empty");
         let remedy = text!("run as the user of the process, or as root");
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
-    // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those
-    // that ended, but what they waited for one is not.
+    // Threads that begin and end between two looks: their CPU time is known from the kernel's sums over ended ones, but
+    // not what they waited for.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
     if unseen > UNSEEN && runs.iter().all(|run| run.seen.looks.all > 0) {
         let reason = text!(
@@ -425,7 +426,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     }
 }
 
-/// The share of a run's time on a CPU that no thread which was looked at had.
+/// The share of a run's CPU time in unseen threads.
 fn unseen_share(run: &Run) -> f64 {
     let (used, seen) = cpu_seconds(run);
     if used > LEAST_USED { (1.0 - seen / used).clamp(0.0, 1.0) } else { 0.0 }

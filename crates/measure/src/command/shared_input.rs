@@ -1,22 +1,22 @@
-//! Standard input that several runs of a command share: a file is read from the same place by each.
+//! Standard input shared by several runs of a command: each reads a file from the same place.
 
 use std::fs::File;
 use std::io::{IsTerminal, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
-/// What several runs of a command read.
+/// The input of several runs of a command.
 #[derive(Debug)]
 pub enum SharedInput {
-    /// From its beginning each.
+    /// Each from its beginning.
     File(File, u64),
-    /// What those before left: whether there was anything.
+    /// The rest of earlier runs: whether there was anything.
     Pipe(bool),
     /// One run, or a terminal.
     Other,
 }
 
 impl SharedInput {
-    /// Standard input as it stands before `all` runs.
+    /// Standard input before `all` runs.
     pub fn of_runs(all: u32) -> Self {
         let stdin = std::io::stdin();
         if all < 2 || stdin.is_terminal() {
@@ -31,7 +31,7 @@ impl SharedInput {
         }
     }
 
-    /// Before another run: goes back to where the first began. Whether there is something to read again.
+    /// Before another run: returns to where the first began. Whether there is something to read again.
     pub fn again(&mut self) -> bool {
         self.before(1);
         matches!(self, Self::File(..))
@@ -42,14 +42,14 @@ impl SharedInput {
         matches!(self, Self::Pipe(_)) && poll_input() & libc::POLLIN != 0
     }
 
-    /// Before run `number`, counted from 0: goes back to where the first began. Whether a pipe has nothing left for it.
+    /// Before run `number`, counted from 0: returns to where the first began. Whether a pipe has nothing left for it.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
             // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
             Self::File(file, at) if number > 0 => {
                 let _ = file.seek(SeekFrom::Start(*at));
             }
-            // A pipe that nobody reads, as over ssh, is as it was.
+            // An unread pipe, as over ssh, is unchanged.
             Self::Pipe(true) => return number == 1 && is_used_up(),
             _ => {}
         }
@@ -57,7 +57,7 @@ impl SharedInput {
     }
 }
 
-/// Whether standard input is a pipe whose writers are gone and that holds nothing any more.
+/// Whether standard input is an empty pipe without writers.
 fn is_used_up() -> bool {
     let state = poll_input();
     state & libc::POLLHUP != 0 && state & libc::POLLIN == 0

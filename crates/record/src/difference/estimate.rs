@@ -1,11 +1,12 @@
-//! An average over time and how well it is known: by blocks of moments that follow one another (batch means; Schmeiser, Operations
-//! Research 30, 1982: ten to thirty of them), since neighbours are alike.
+//! An average over time and its error, by blocks of consecutive moments, since neighbours are alike (batch means; Schmeiser,
+//! Operations Research 30, 1982: ten to thirty of them).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::WRONG;
 
-/// Blocks, the first number of which are hardly alike their neighbours; with fewer moments than two for each there is no interval.
+/// Numbers of blocks, tried in this order until neighbours are hardly alike; with fewer than two moments per block there is no
+/// interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
 /// From this correlation of neighbours on, blocks are too short.
 const ALIKE: f64 = 0.3;
@@ -15,7 +16,7 @@ const ALIKE: f64 = 0.3;
 pub struct Estimate {
     /// The value.
     pub value: f64,
-    /// The variance of that, and its degrees of freedom; `None` where too few samples tell.
+    /// Its variance, with the degrees of freedom; `None` if there are too few samples.
     pub error: Option<(f64, f64)>,
 }
 
@@ -23,7 +24,7 @@ impl Estimate {
     /// The fewest moments with an interval.
     pub const FEWEST_MOMENTS: usize = 2 * BLOCKS[BLOCKS.len() - 1];
 
-    /// A value whose error is that of the mean of these blocks, which do not depend on each other.
+    /// A value whose error is that of the mean of these independent blocks.
     pub fn of_blocks(value: f64, blocks: &[f64]) -> Self {
         let count = blocks.len() as f64;
         let middle = blocks.iter().sum::<f64>() / count;
@@ -32,7 +33,7 @@ impl Estimate {
         Self { value, error }
     }
 
-    /// The mean of moments in their order, each a value and its weight; `None` where none has any.
+    /// The mean of moments in their order, each a value and its weight; `None` if the weights sum to nothing.
     pub fn of_moments(moments: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let usable = |(value, weight): &(f64, f64)| value.is_finite() && weight.is_finite() && *weight > 0.0;
         let all: Vec<(f64, f64)> = moments.filter(usable).collect();
@@ -50,7 +51,7 @@ impl Estimate {
         Self { value: self.value.ln(), error: self.error.map(relative) }
     }
 
-    /// This less the other (Welch).
+    /// This minus the other (Welch).
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let error = self.error.zip(other.error).map(|((a, of_a), (b, of_b))| {
@@ -60,7 +61,7 @@ impl Estimate {
         Self { value: self.value - other.value, error }
     }
 
-    /// The interval, where so many are told together (Bonferroni).
+    /// The interval, if this many are reported together (Bonferroni).
     pub fn interval(self, together: usize) -> Option<(f64, f64)> {
         let (variance, freedom) = self.error?;
         let tail = WRONG / together.max(1) as f64 / 2.0;
@@ -74,7 +75,7 @@ fn mean(all: &[(f64, f64)]) -> Option<f64> {
     (weight > 0.0).then(|| all.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight)
 }
 
-/// So many blocks that follow one another, about as long: their means.
+/// The means of this many consecutive blocks of about equal length.
 fn divide(all: &[(f64, f64)], count: usize) -> Vec<f64> {
     let whole: f64 = all.iter().map(|(_, weight)| weight).sum();
     let mut blocks: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];
@@ -90,7 +91,7 @@ fn divide(all: &[(f64, f64)], count: usize) -> Vec<f64> {
     blocks.iter().filter_map(|block| mean(block)).collect()
 }
 
-/// How much blocks are like their neighbours: the correlation at a distance of one.
+/// How similar blocks are to their neighbours: the correlation at a distance of one.
 fn correlation(blocks: &[f64]) -> f64 {
     let middle = blocks.iter().sum::<f64>() / blocks.len().max(1) as f64;
     let scatter: f64 = blocks.iter().map(|block| (block - middle).powi(2)).sum();
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!((double.0.exp().round(), double.1.exp().round()), (2.0, 2.0));
     }
 
-    /// Of a machine against itself hardly any interval leaves out no difference: of autocorrelated figures, too.
+    /// Comparing a machine with itself, hardly any interval excludes zero, even for autocorrelated results.
     #[test]
     fn a_machine_against_itself_shows_no_difference() {
         let mut state = 7u64;

@@ -5,20 +5,20 @@
 
 use std::sync::OnceLock;
 
-/// Samples below which there is no interval: the design of a measurement asks for at least so many.
+/// Samples below which there is no interval: each measurement is designed for at least this many.
 pub const LEAST_SAMPLES: usize = 5;
 /// Samples up to which all medians are listed.
 const MOST_SAMPLES: usize = 24;
 /// Chances below this do not reach the 2.5 % tails.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// The 95 % interval of the ratio of the medians of two lists of samples; `None` where one is shorter than [`LEAST_SAMPLES`] or
-/// longer than 24, or has a sample that is no positive number.
+/// The 95 % interval of the ratio of the medians of two lists of samples; `None` if one is shorter than [`LEAST_SAMPLES`] or
+/// longer than 24, or contains a sample that is no positive number.
 pub fn resample_ratio(this: &[f64], base: &[f64]) -> Option<(f64, f64)> {
     find_points(&list_medians(this)?, &list_medians(base)?)
 }
 
-/// The interval of a figure divided by another, from the interval of each, joined on the scale of logarithms; `None` where one is not
+/// The interval of a result divided by another, from the interval of each, combined on a logarithmic scale; `None` if one is not
 /// above 0.
 pub fn join_ratio(
     (this, of_this): (f64, (f64, f64)),
@@ -108,7 +108,7 @@ fn find_points(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
     let (base_least, base_most) = (base.first()?.0, base.last()?.0);
     let ends = ((this_least / base_most).ln(), (this_most / base_least).ln());
     let whole: f64 = this.iter().map(|m| m.1).sum::<f64>() * base.iter().map(|m| m.1).sum::<f64>();
-    // How likely the ratio is at most e^log: both lists ascend, so one walk does.
+    // The probability that the ratio is at most e^log: both lists ascend, so one walk is enough.
     let at_most = |log: f64| -> f64 {
         let ratio = log.exp();
         let (mut at, mut below, mut sum) = (0, 0.0, 0.0);
@@ -149,7 +149,7 @@ mod tests {
             let sum: f64 = find_chances(n).iter().map(|(_, _, chance)| chance).sum();
             assert!((sum - 1.0).abs() < 1e-4, "{n}: {sum}");
         }
-        // By hand for n = 5: the median is the least sample when at least 3 of 5 draws hit it.
+        // By hand for n = 5: the median is the least sample if at least 3 of 5 draws hit it.
         let least = 10.0 * 0.2f64.powi(3) * 0.8f64.powi(2) + 5.0 * 0.2f64.powi(4) * 0.8 + 0.2f64.powi(5);
         assert!((find_chances(5)[0].2 - least).abs() < 1e-12);
     }

@@ -1,7 +1,7 @@
-//! Whether one thing is slower than another, and by how much: samples in, paired or not, and the noise floor; one [`Verdict`] out.
+//! Whether one thing is slower than another, and by how much: from samples, paired or not, and the noise floor to one [`Verdict`].
 //!
-//! Nothing else decides that. Rounds of (before, after) are compared by the exact interval of the median of their effects
-//! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), figures of two records by the ratio of their medians
+//! No other code decides that. Rounds of (before, after) are compared by the exact interval of the median of their effects
+//! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), results of two records by the ratio of their medians
 //! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). None draws random
 //! numbers: the same samples always give the same verdict.
 
@@ -21,20 +21,20 @@ use crate::text::Text;
 pub use estimate::{Estimate, normal_quantile, student_tail};
 pub use medians::{LEAST_SAMPLES, join_ratio, resample_ratio};
 
-/// The least difference that is worth telling, a share: runs on an idle machine may differ by as much.
+/// The least difference worth reporting, a share: runs on an idle machine may differ by as much.
 pub const WORTH_TELLING: f64 = 0.01;
-/// What is called much, a share: who sees less changes nothing.
+/// A large difference, a share: a smaller one changes nobody's decision.
 pub const MUCH: f64 = 0.05;
-/// Where not even so many times as much as is [`MUCH`] is excluded, noise hides what people care about.
+/// If not even this multiple of [`MUCH`] is excluded, noise hides what people care about.
 const HIDDEN: f64 = 2.0;
-/// The fewest events that are worth knowing.
+/// The least difference in events worth reporting.
 const EVENTS: f64 = 1.0;
-/// Nobody waits for more rounds than that.
+/// Nobody waits for more rounds than this.
 const MOST_ROUNDS: usize = 10_000;
-/// Turns that make a block: a burst of other work touches several that follow each other.
+/// Turns per block: a burst of other work affects several consecutive ones.
 const BLOCK: usize = 4;
 
-/// What can be said about a difference.
+/// The verdict on a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
@@ -47,12 +47,12 @@ pub enum Verdict {
     },
     /// No difference resolved; if there is one it is smaller than this share.
     NotResolved {
-        /// The least share that would have been seen.
+        /// The least share that would have been detected.
         smaller_than: f64,
     },
-    /// Too noisy to tell.
+    /// Too noisy for a verdict.
     TooNoisy {
-        /// How many more rounds would do, where that can be estimated.
+        /// How many more rounds are needed, if that can be estimated.
         rounds_needed: Option<u64>,
     },
     /// Not measurable here.
@@ -68,7 +68,7 @@ impl Verdict {
         matches!(self, Verdict::Costs { .. })
     }
 
-    /// The same with before and after exchanged, as a share of what was exchanged for: what costs less than nothing costs the other.
+    /// The same with before and after exchanged, as a share of the new reference: a negative cost becomes the other's cost.
     fn exchanged(self) -> Self {
         let other = |share: f64| 1.0 - 1.0 / (1.0 - share);
         match self {
@@ -79,8 +79,8 @@ impl Verdict {
         }
     }
 
-    /// Of two times (before, after): what the slower one loses of its speed, and whether that is the one after; `None` where no
-    /// difference is resolved.
+    /// Of two times (before, after): the share of its speed that the slower one loses, and whether that is the one after;
+    /// `None` if no difference is resolved.
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -95,41 +95,41 @@ impl Verdict {
 pub enum Scale {
     /// By the logarithm of their ratio: times, clocks.
     Ratio,
-    /// By their difference, in the figure's own unit: shares, which may be 0.
+    /// By their difference, in the result's own unit: shares, which may be 0.
     Difference {
-        /// The difference that is worth knowing.
+        /// The difference worth reporting.
         worth: f64,
     },
     /// By their difference: whole numbers of events, which may be 0.
     Count,
 }
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Rounds that had both values.
     pub rounds: usize,
-    /// The middle before.
+    /// The median before.
     pub before: f64,
-    /// The middle after.
+    /// The median after.
     pub after: f64,
-    /// What is less afterwards: a share of the value before (ratios), or as much in the figure's own unit; below 0 it is more.
+    /// The decrease: a share of the value before (ratios), or an amount in the result's own unit; negative for an increase.
     pub less_by: f64,
-    /// The interval of that; absent where the rounds are too few for one.
+    /// The interval of that; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// How much a state differed from itself, in the same terms; absent where that is not known.
+    /// How much a state differs from itself, in the same terms; absent if unknown.
     pub floor: Option<f64>,
-    /// The same as one of the four verdicts: what the state before costs. A share for ratios, otherwise in the figure's unit.
+    /// The same as one of the four verdicts: what the state before costs. A share for ratios, otherwise in the result's unit.
     pub verdict: Verdict,
 }
 
 impl Difference {
-    /// Whether it is less afterwards; `None` where no difference was resolved.
+    /// Whether it is less afterwards; `None` if no difference was resolved.
     pub fn is_less(&self) -> Option<bool> {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
 
-    /// The same told as what is more afterwards, where the state after is what costs: `less_by` and the verdict change their sign.
+    /// The same as an increase, if the state after is what costs: `less_by` and the verdict change their sign.
     pub fn as_more(mut self) -> Self {
         let negated = |(low, high): (f64, f64)| (-high, -low);
         self.less_by = -self.less_by;
@@ -140,8 +140,8 @@ impl Difference {
         self
     }
 
-    /// As the comparison of a state with itself: how far the two differed is the floor, and nothing was resolved, because
-    /// nothing was changed.
+    /// As the comparison of a state with itself: their difference is the floor, and nothing was resolved, because nothing
+    /// was changed.
     pub fn as_floor(mut self) -> Self {
         self.floor = self.interval.map(|(low, high)| high.abs().max(low.abs()));
         if let (true, Some(smaller_than)) = (self.verdict.is_resolved(), self.floor) {
@@ -151,7 +151,7 @@ impl Difference {
     }
 }
 
-/// How much less there is after than before, with its interval: ratios as logarithms.
+/// The decrease from before to after, with its interval: ratios as logarithms.
 struct Effect {
     at: f64,
     interval: Option<(f64, f64)>,
@@ -159,7 +159,7 @@ struct Effect {
 }
 
 impl Effect {
-    /// A share of the value before, so that "less by 60 %" is what is meant.
+    /// A share of the value before, so that "less by 60 %" is meant literally.
     fn report(&self, effect: f64) -> f64 {
         if self.is_ratio { 1.0 - (-effect).exp() } else { effect }
     }
@@ -168,8 +168,8 @@ impl Effect {
         self.interval.map(|(low, high)| (self.report(low), self.report(high)))
     }
 
-    /// The verdict: resolved where the whole interval is beyond `least` and the effect beyond the floor. `worth` is a difference
-    /// that is much, `more` how many more samples would show one.
+    /// The verdict: resolved if the whole interval is beyond `least` and the effect beyond the floor. `worth` is a large
+    /// difference, `more` the number of further samples that would show one.
     fn judge(
         &self,
         worth: f64,
@@ -198,9 +198,10 @@ pub fn least_rounds(comparisons: usize) -> usize {
     (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
 }
 
-/// Compares rounds of (before, after). Values that are not finite are left out, and those of a ratio that are not above 0.
-/// `comparisons` are made together, all figures counted, so that each may be wrong in so much fewer cases (Bonferroni).
-/// `floor` is how much a state differs from itself ([`Difference::as_floor`]): no smaller difference is resolved.
+/// Compares rounds of (before, after). Values that are not finite are left out; for ratios also those that are not above
+/// 0. `comparisons` is the number of comparisons made together, over all results, so that each interval may be wrong in
+/// correspondingly fewer cases (Bonferroni). `floor` is how much a state differs from itself ([`Difference::as_floor`]):
+/// no smaller difference is resolved.
 pub fn compare_pairs(
     rounds: &[(f64, f64)],
     scale: Scale,
@@ -243,8 +244,8 @@ fn sign_interval(effects: &[f64], comparisons: usize) -> Option<(f64, f64)> {
     Some((*effects.get(rank)?, *effects.get(effects.len() - 1 - rank)?))
 }
 
-/// About how many more rounds would show a difference of `worth`, if they scatter as these do: each of these values stands for
-/// as many of the later ones. `None` where that is more than anybody waits for.
+/// About how many more rounds would show a difference of `worth` at the same scatter: each of these values stands for as many
+/// of the later ones. `None` if that is more than anybody waits for.
 fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
     let mut rounds = effects.len().max(least_rounds(comparisons) - 1);
     while rounds < MOST_ROUNDS {
@@ -263,7 +264,7 @@ fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize)
     None
 }
 
-/// What stands at this place of `count` values in ascending order that scatter as these do, which ascend too.
+/// The value at this index of `count` ascending values with the same scatter as these, which also ascend.
 fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or(0.0);
     let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
@@ -271,11 +272,11 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
 }
 
-/// The product of the totals before, divided by those after, over the turns that all of them made: a burst that no median sees is
-/// in a total.
+/// The product of the totals before, divided by those after, over the turns completed by all of them: totals include bursts that
+/// no median shows.
 ///
-/// The logarithm of the ratio is a sum of logarithms of totals, so a block's part in its error is the sum of what each portion
-/// deviates by, relative to its mean; Student's t of the blocks' scatter is the interval (Fieller, to first order).
+/// The logarithm of the ratio is a sum of logarithms of totals. So a block's part in its error is the sum of each portion's
+/// deviation, relative to its mean. Student's t of the blocks' scatter is the interval (Fieller, to first order).
 pub fn compare_totals(
     before: &[&[f64]],
     after: &[&[f64]],
@@ -317,16 +318,16 @@ pub fn compare_totals(
     }
 }
 
-/// Judges a time divided by another, from records of which nothing tells how far one differs from itself: the whole interval of the
-/// ratio must be beyond what is [`WORTH_TELLING`]. `samples` are those of the side that has fewer.
+/// Judges a time divided by another, from records without a known noise floor: the whole interval of the ratio must be beyond
+/// [`WORTH_TELLING`]. `samples` are those of the side with fewer.
 pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
     let (low, high) = (-interval.1.ln(), -interval.0.ln());
     let effect = Effect { at: -ratio.ln(), interval: Some((low, high)), is_ratio: true };
     effect.judge(MUCH, WORTH_TELLING.ln_1p(), None, || more_samples(low.abs().max(high.abs()), samples))
 }
 
-/// How many more samples would make an interval that reaches so far reach no farther than what is [`MUCH`]: intervals narrow with
-/// the root of the number of samples.
+/// How many more samples would narrow an interval of this reach to within [`MUCH`]: intervals narrow with the root of the number
+/// of samples.
 fn more_samples(reach: f64, samples: u64) -> Option<u64> {
     let more = samples as f64 * ((reach / MUCH).powi(2) - 1.0);
     (1.0..=MOST_ROUNDS as f64).contains(&more).then_some(more.ceil() as u64)

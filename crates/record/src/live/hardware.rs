@@ -1,4 +1,4 @@
-//! What counters of cores, memory controllers and nodes say of an interval.
+//! Counters of cores, memory controllers and nodes in an interval.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// What the cores' counters say.
+/// The cores' counters.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cores {
-    /// Instructions a cycle, user mode and kernel together.
+    /// Instructions per cycle, user mode and kernel together.
     pub ipc: Option<f64>,
     /// Those of user mode.
     pub ipc_user: Option<f64>,
@@ -24,22 +24,22 @@ pub struct Cores {
     pub coverage: f64,
 }
 
-/// What memory carried, as its controllers or caches counted it.
+/// Memory traffic, as counted by its controllers or caches.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Traffic {
     /// Bytes read and written, B/s.
     pub bytes_per_second: f64,
-    /// Those read, where they are counted apart.
+    /// Bytes read, if counted separately.
     pub read: Option<f64>,
-    /// Those written.
+    /// Bytes written.
     pub written: Option<f64>,
-    /// Share of the time for which the memory's buses carried data, where that is counted.
+    /// Share of the time for which the memory's buses carried data, if counted.
     pub bus: Option<f64>,
     /// Where it comes from: `uncore_imc`, `amd_umc`…
     pub source: String,
-    /// Whether that source is known to be off.
+    /// Whether that source is known to be inaccurate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }
@@ -49,10 +49,10 @@ pub struct Traffic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Remote {
-    /// Of the pages taken in the interval, those on another node than the CPU that took them.
+    /// Of the pages allocated in the interval, those on another node than the allocating CPU.
     pub taken: Option<f64>,
     /// Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
     pub touched: Option<f64>,
-    /// Of the pages that the watched processes have, those on nodes on whose CPUs none of their threads was.
+    /// Of the watched processes' pages, those on nodes where none of their threads was.
     pub held: Option<f64>,
 }

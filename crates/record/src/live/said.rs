@@ -1,4 +1,4 @@
-//! What `live --json` says of an interval.
+//! The output of `live --json` for an interval.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,17 +7,17 @@ use super::Interval;
 use crate::Coverage;
 use crate::bound::Bound;
 
-/// An interval with what it means: a line of JSON.
+/// An interval with its interpretation: a line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Live")]
 pub struct Said<'a> {
     /// When it ended, RFC 3339 in UTC.
     pub time: &'a str,
-    /// What was seen.
+    /// The values.
     pub interval: &'a Interval,
-    /// What the machine, or the processes that were asked for, was bound by; null where that is not known yet.
+    /// What the machine, or the selected processes, was bound by; null while unknown.
     pub bound: Option<&'a Bound>,
-    /// What could not be seen.
+    /// What could not be observed.
     pub coverage: &'a [Coverage],
 }
 

@@ -1,4 +1,4 @@
-//! What samples of instructions and their registers say: at what programs wait in user mode, without a counter.
+//! Samples of instructions and their registers: what programs wait for in user mode, without a counter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,28 +7,28 @@ use serde_with::skip_serializing_none;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
-/// Where the memory lies that loads wait for.
+/// The memory that loads wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {
     /// Cache of one core.
     L2,
-    /// The last cache.
+    /// The last-level cache.
     L3,
     /// Memory of the node.
     Dram,
     /// Memory of another node.
     Remote,
-    /// Beyond what a core has for itself; nobody measured here where the last cache ends.
+    /// Beyond a core's own caches; the end of the last-level cache was not measured here.
     CachesOrMemory,
 }
 
-/// What the kernel does for a program.
+/// The kernel's work for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelTime {
-    /// For what.
+    /// The kind of work.
     pub kind: BoundKind,
-    /// The share of its samples.
+    /// Its share of the samples.
     pub share: Share,
 }
 
@@ -37,53 +37,53 @@ pub struct KernelTime {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sampled {
-    /// How many samples: of the interval, or of the last 10 s where it is shorter.
+    /// Number of samples: of the interval, or of the last 10 s if that is longer.
     pub samples: u64,
-    /// Those whose instructions could not be read or decoded. All shares are of the others.
+    /// Those whose instructions could not be read or decoded. All shares exclude them.
     pub undecoded: u64,
-    /// Those that the kernel had no room for.
+    /// Those that the kernel dropped for lack of room.
     pub lost: u64,
-    /// At loads, whatever memory they are of.
+    /// At loads, from any memory.
     pub loads: Share,
-    /// At accesses to more memory than the caches hold of it.
+    /// At accesses to more memory than fits the caches.
     pub far: Share,
     /// The part of `far` whose memory lies on another node than the CPU.
     pub remote: Share,
-    /// The part of `far` that goes through it in order.
+    /// The part of `far` that accesses memory sequentially.
     pub sequential: Share,
-    /// At loads of memory that fits the last cache and not those of one core.
+    /// At loads from memory that fits the last-level cache but not a core's own.
     pub last_cache: Share,
-    /// At loads of memory that fits the second cache and not the first.
+    /// At loads from memory that fits the second-level cache but not the first.
     pub own_cache: Share,
-    /// At loads whose address cannot be told: they may be of any of these.
+    /// At loads with an unknown address: they may belong to any of these.
     pub hidden: Share,
-    /// At cache lines that several threads touch on several CPUs and of which one writes.
+    /// At cache lines that several threads access on several CPUs, at least one of them writing.
     pub shared: Share,
     /// In loops that wait for another thread.
     pub spinning: Share,
     /// Behind atomic instructions and fences.
     pub atomic: Share,
-    /// Behind divisions and roots.
+    /// Behind divisions and square roots.
     pub long: Share,
     /// Behind floating-point additions and multiplications.
     pub float: Share,
-    /// Where a jump leads to and nothing is waited for: mispredicted branches, and code that has to be fetched.
+    /// At jump targets without anything to wait for: mispredicted branches, and code to fetch.
     pub jumps: Share,
-    /// How much memory `far` goes through, bytes; where that is nothing, how much those do that wait for a cache.
+    /// The memory accessed by `far`, bytes; if there is none, that of the loads that wait for a cache.
     pub working_set: Option<f64>,
-    /// Where most of the memory lies.
+    /// Where most of that memory lies.
     pub level: Option<MemoryLevel>,
-    /// What a load of it takes by this machine's own latency curve, ns.
+    /// The latency of such a load by this machine's own latency curve, ns.
     pub load_ns: Option<f64>,
-    /// Samples of the kernel; none where this user may not sample it.
+    /// Samples of the kernel; none if this user may not sample it.
     pub in_kernel: u64,
-    /// What those are for, most first.
+    /// The work in these, most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<KernelTime>,
 }
 
 impl Sampled {
-    /// Samples that tell something.
+    /// Number of decoded samples.
     pub fn decoded(&self) -> u64 {
         self.samples.saturating_sub(self.undecoded)
     }
@@ -101,7 +101,7 @@ mod tests {
         // As R's prop.test(61, 100, correct = FALSE) has it.
         let some = Share::of(61, 100, 0);
         assert!((some.low - 0.512).abs() < 1e-3 && (some.high - 0.6998).abs() < 1e-3, "{some:?}");
-        // What was not told may be part of it.
+        // Undecided samples may be part of it.
         let open = Share::of(0, 100, 40);
         assert!(open.low == 0.0 && open.high > 0.45, "{open:?}");
     }

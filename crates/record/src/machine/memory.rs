@@ -15,9 +15,9 @@ pub struct Node {
     pub id: u32,
     /// CPUs online on it; empty for a memory-only node.
     pub cpus: CpuList,
-    /// Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
+    /// Memory in bytes; 0 for a node without memory, absent if the kernel does not report it.
     pub bytes: Option<u64>,
-    /// Free memory in bytes when it was read.
+    /// Free memory in bytes when read.
     pub free_bytes: Option<u64>,
     /// The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
     pub distances: Vec<u32>,
@@ -27,18 +27,18 @@ pub struct Node {
     pub memory_side_cache_bytes: Option<u64>,
     /// The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
     pub memory_tier: Option<u32>,
-    /// Bytes of DAX devices whose memory is this node's: of CXL, or persistent.
+    /// Bytes of DAX devices with this node's memory: CXL or persistent.
     pub dax_bytes: Option<u64>,
-    /// How its memory is reached from the nearest CPUs, by the firmware (HMAT).
+    /// The access to its memory from the nearest CPUs, by the firmware (HMAT).
     pub access: Option<Access>,
 }
 
-/// What the firmware's table (HMAT) tells of a node's memory, as read by the nearest CPUs.
+/// A node's memory in the firmware's table (HMAT), as read by the nearest CPUs.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Access {
-    /// The nodes of these CPUs; empty where the kernel does not tell.
+    /// The nodes of these CPUs; empty if the kernel does not report them.
     pub initiators: CpuList,
     /// Latency of a read, ns.
     pub read_latency_ns: Option<u64>,
@@ -63,7 +63,7 @@ pub struct MemoryDevice {
     pub form: Option<String>,
     /// Highest speed that the device supports, MT/s.
     pub rated_mt_s: Option<u32>,
-    /// Speed that it runs at, MT/s.
+    /// Configured speed, MT/s.
     pub configured_mt_s: Option<u32>,
     /// Data width in bits, 64 for most.
     pub data_bits: Option<u32>,
@@ -73,8 +73,8 @@ pub struct MemoryDevice {
     pub vendor: Option<String>,
     /// Part number.
     pub part: Option<String>,
-    /// Channel, read from the locators where they tell; devices of one channel carry the same text.
+    /// Channel, if readable from the locators; devices of one channel carry the same text.
     pub channel: Option<String>,
-    /// NUMA node or package, read from the locators where they tell.
+    /// NUMA node or package, if readable from the locators.
     pub node: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The definitions, in the order in which people read them. What each means stands in `glossary/metrics.md`.
+//! The definitions, in display order. Their meanings are in `glossary/metrics.md`.
 
 use super::*;
 
@@ -18,7 +18,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Bytes, Label::Chains]),
     MEMORY_BANDWIDTH = Definition::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
         .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node]),
-    // A share, as far as the rates that it follows from allow it to be one.
+    // A share, as far as the underlying rates allow.
     MEMORY_WRITE_ALLOCATE_AVOIDED = Definition::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
         .at(&[Label::Threads, Label::Cpus])
         .part_of(Whole::Stores),
@@ -74,7 +74,7 @@ metrics! {
             Label::State, Label::WriterNode, Label::ReaderNode,
         ]),
 
-    // What CPUs did with their time, and how often something happened, as tools that watch a machine print it.
+    // CPU time by state, and how often something happened, as printed by monitoring tools.
     CPU_STATE = Definition::new("cpu.state", "CPU time by state", "ratio", None, (0.0, 1.0))
         .at(&[Label::Cpu, Label::State])
         .part_of(Whole::Time),
@@ -82,7 +82,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Event]),
 
     // Work done: workloads, commands, counters, layers.
-    // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
+    // The unit of work depends on the workload (`detail.work`), so only absurd rates are withheld.
     WORKLOAD_THROUGHPUT = Definition::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
         .at(&[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting]),
     WORKLOAD_TIME = Definition::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
@@ -90,13 +90,14 @@ metrics! {
     WORKLOAD_CPU_TIME = Definition::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
         .at(&[Label::Workload, Label::State, Label::Thread])
         .part_of(Whole::Time),
-    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions a cycle).
+    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions per cycle).
     CORE_IPC = Definition::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
         .at(&[
             Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
             Label::Placement, Label::Source, Label::Scope,
         ]),
-    // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
+    // No machine that runs Linux has more than eight siblings per core (POWER); each can at best be worth a core of its
+    // own.
     SMT_YIELD = Definition::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
         .at(&[Label::Workload, Label::Core]),
     COUNTER_COUNT = Definition::new("counter.count", "Counters", "count", None, (0.0, 1e19))
@@ -104,7 +105,7 @@ metrics! {
             Label::Event, Label::Workload, Label::Cpu, Label::Threads,
             Label::Placement, Label::Thread, Label::Scope,
         ]),
-    // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
+    // A pass of one leaf routine in each layer; the unit of published results is the clock counter's tick.
     LAYER_TIME = Definition::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
         .at(&[Label::Layer, Label::Bound, Label::Interrupts])
         .added_up(),

@@ -1,22 +1,22 @@
-//! Which records are of one host where some have its name and some its pseudonym: the names are one host's where one follows from
-//! the other with a key that lies here.
+//! Which records are of one host if some have its name and some its pseudonym: two names are one host's if one follows from the
+//! other with a local key.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Key, Kind, Pseudonyms, is_pseudonym};
 use crate::Record;
 
-/// What tells that a host's name and a pseudonym are one host's.
+/// Keys that show which pseudonym belongs to which host's name.
 #[derive(Debug, Default)]
 pub struct Aliases(Vec<Key>);
 
 impl Aliases {
-    /// By these keys; without any each name is another host's.
+    /// With these keys; without any, each name is another host's.
     pub fn new(keys: Vec<Key>) -> Self {
         Self(keys)
     }
 
-    /// What records call a host: by its name, which stands first, and by its pseudonyms.
+    /// A host's names in records: its own name first, then its pseudonyms.
     pub fn of(&self, host: &str) -> Vec<String> {
         let mut names = vec![host.to_owned()];
         for key in self.0.iter().filter(|_| !host.is_empty()) {
@@ -25,7 +25,8 @@ impl Aliases {
         names
     }
 
-    /// The name of each host that has another one among these, by that other: by the pseudonym, which may be one of a pseudonym.
+    /// For each name with another one of the same host among these, that other one: the pseudonym, which may be that of a
+    /// pseudonym.
     pub fn resolve<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> HashMap<String, String> {
         let names: BTreeSet<&str> = names.into_iter().collect();
         if !names.iter().any(|name| is_pseudonym(Kind::Host, name)) {
@@ -43,7 +44,7 @@ impl Aliases {
         known.iter().map(|(other, name)| (other.clone(), last(name))).collect()
     }
 
-    /// Lets records of one host have one name.
+    /// Gives the records of one host the same name.
     pub fn unify<'a>(&self, records: impl IntoIterator<Item = &'a mut Record>) {
         let mut hosts: Vec<&mut String> =
             records.into_iter().filter_map(|record| record.machine.hostname.as_mut()).collect();
@@ -81,7 +82,7 @@ mod tests {
             names.map(|name| known.get(name).map(String::as_str)),
             [None, None, Some("a"), Some("a"), None, Some("a")]
         );
-        // Without its name a pseudonym stays one; one of it is still the same host's.
+        // Without its name a pseudonym stays one; its own pseudonym is still the same host's.
         assert_eq!(aliases.resolve([one.as_str(), twice.as_str()])[&twice], one);
         assert!(Aliases::default().resolve(names).is_empty());
     }

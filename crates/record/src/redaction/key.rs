@@ -1,4 +1,4 @@
-//! The key that pseudonyms follow from.
+//! The key of pseudonyms.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 const KEY_BYTES: usize = 32;
 /// Bytes that SHA-256 takes at a time.
 const BLOCK: usize = 64;
-/// Signs of a pseudonym, five bits each.
+/// Characters of a pseudonym, five bits each.
 const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
-/// How many signs a pseudonym has.
+/// The number of characters in a pseudonym.
 const LENGTH: usize = 8;
 
 /// A secret of 256 bits.
@@ -24,7 +24,7 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// Of these bytes, which nobody can guess.
+    /// Takes these bytes, which nobody can guess.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -58,7 +58,7 @@ impl Key {
         begin(0x5c).chain_update(inner).finalize().into()
     }
 
-    /// What stands for a name of this kind: 40 bits of its code.
+    /// The code for a name of this kind: 40 bits of its HMAC.
     pub(super) fn sign(&self, kind: &str, name: &str) -> String {
         let code = self.code(&[kind.as_bytes(), &[0], name.as_bytes()]);
         let bits = code.iter().take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// Whether it is as [`Key::sign`] makes them.
+/// Whether it has the form of [`Key::sign`].
 pub(super) fn is_sign(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|sign| SIGNS.contains(&sign))
 }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Every path of the record's schema at which a text may stand.
+/// Every path of the record's schema that may hold a text.
 fn texts(schema: &Value, at: &Value, path: &str, seen: &mut Vec<String>, found: &mut Vec<String>) {
     if let Some(name) = at["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
         if !seen.iter().any(|one| one == name) {
@@ -124,7 +124,7 @@ fn words_of_linespeeds_own_that_name_nothing_stay() {
         record.command[..9],
         ["linespeed", "stat", "--redact", "--fail-on", "slower:5%", "--fail-on=noisy", "--for", "1s", "--"]
     );
-    // What is somebody's is hidden, whatever it looks like.
+    // A user's words are hidden, whatever they look like.
     let kinds: Vec<&str> = record.command[9..].iter().filter_map(|word| word.split('-').next()).collect();
     assert_eq!(kinds, ["command", "argument", ":::", "command"]);
     assert_eq!(record.measurements[0].detail.get(crate::detail::ATTACHED_TO), Some("17,18"));
@@ -151,7 +151,7 @@ fn a_name_has_one_pseudonym_in_all_records_and_figures_stay() {
     let (one, other, again) = (of("a-machine"), of("another"), of("a-machine"));
     assert_eq!(one, again);
     assert_ne!(one.machine.hostname, other.machine.hostname);
-    // Also in another call with that key, and with no other.
+    // Also in another run with that key, and with no other.
     let mut same = Pseudonyms::new(Key::new([7; 32]));
     same.of(Kind::Host, "something else");
     assert_eq!(one.machine.hostname, Some(same.of(Kind::Host, "a-machine")));
@@ -191,7 +191,7 @@ fn a_short_name_is_hidden_unless_sentences_have_the_word_which_is_said() {
         format!("{command} on {host}: no n10, {host}-a")
     );
     assert!(pseudonyms.remark().is_none());
-    // A host that is called as a word of many sentences.
+    // A host whose name is a word of many sentences.
     let no = pseudonyms.of(Kind::Host, "no");
     assert!(no.starts_with("host-"));
     assert_eq!(pseudonyms.sentence("no PMU"), "no PMU");

@@ -1,9 +1,9 @@
-//! What each text of a record holds, by the end of its path.
+//! The content of each text of a record, by the end of its path.
 
 use super::Kind;
 use Holds::{Argv, BuildLine, Name, Own, Sentence, Technical};
 
-/// What a text holds.
+/// The content of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// A word of a fixed vocabulary, a value of the hardware or of a setting.
@@ -12,7 +12,7 @@ pub(super) enum Holds {
     Sentence,
     /// A name.
     Name(Kind),
-    /// A kernel's build line, which says who built it, and where.
+    /// A kernel's build line, with its builder and host.
     BuildLine,
     /// The words of a command line: linespeed's own, up to `--`.
     Own,
@@ -20,7 +20,7 @@ pub(super) enum Holds {
     Argv,
 }
 
-/// What each text holds: a word for it, and ends of paths.
+/// The content of each text: a word for it, and ends of paths.
 const TEXTS: &str = include_str!("texts.txt");
 
 impl Holds {
@@ -36,9 +36,9 @@ impl Holds {
     }
 }
 
-/// What the text at a path holds; `None` where nothing declares it.
+/// The content of the text at a path; `None` if nothing declares it.
 pub(super) fn declared(path: &str) -> Option<Holds> {
-    // The element of a list or map is what its end says, or as the list is.
+    // An element of a list or map is as its end declares, or as the list is declared.
     let ends = TEXTS.lines().filter_map(|line| {
         let (word, ends) = line.split_once(' ')?;
         let holds = Holds::named(word)?;
@@ -50,7 +50,7 @@ pub(super) fn declared(path: &str) -> Option<Holds> {
         .map(|(holds, _)| holds)
 }
 
-/// Whether a path ends so; a `*` stands for any key, which may have points of its own.
+/// Whether a path ends like this; a `*` stands for any key, which may contain points.
 fn matches(path: &str, end: &str) -> bool {
     let Some((before, after)) = end.split_once('*') else { return path.ends_with(end) };
     let front = path.strip_suffix(after);

@@ -1,4 +1,4 @@
-//! What a list tells of a record, read from its beginning and the names of its figures.
+//! A record's entry in a list, read from its beginning and the names of its results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Metric, RunMode, document, metrics, regular_file};
 
-/// The metrics that a run of everything has on any machine; a record without one of them is of a part.
+/// The metrics of a complete run on any machine; a record without one of them is partial.
 pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// A record in a folder, by its beginning and what it is of.
+/// A record in a folder: its beginning and its metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its file.
@@ -24,9 +24,9 @@ pub struct Entry {
     pub host: String,
     /// The command line that made it.
     pub command: Vec<String>,
-    /// How thorough the run was, where there is a choice.
+    /// How thorough the run was, if there is a choice.
     pub mode: Option<RunMode>,
-    /// The metrics of which it has figures.
+    /// The metrics with results.
     pub metrics: BTreeSet<Metric>,
     /// Whether other tools measured it.
     pub imported: bool,
@@ -36,22 +36,22 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it is of a run of everything.
+    /// Whether it is of a complete run.
     pub fn is_whole(&self) -> bool {
         self.lacks().is_empty()
     }
 
-    /// What a run of everything has and this has not.
+    /// The metrics of a complete run that it lacks.
     pub fn lacks(&self) -> Vec<Metric> {
         OF_A_WHOLE_RUN.into_iter().filter(|metric| !self.metrics.contains(metric)).collect()
     }
 
-    /// Reads what a list of records tells of each; `None` for a file that is none.
+    /// Reads a record's entry; `None` if the file is not a record.
     pub fn read(path: &Path) -> Option<Self> {
         Self::from_json(&content(path)?, path)
     }
 
-    /// The same of the text in this file. Samples and what follows from figures are passed over.
+    /// The same from the text of this file. Samples and conclusions are skipped.
     pub(super) fn from_json(text: &[u8], path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -94,7 +94,7 @@ impl Entry {
     }
 }
 
-/// What a file in a folder of records holds; anything can lie there.
+/// The content of a file in a folder of records; it can be anything.
 pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
     Some(regular_file::read(path, document::MAX_RECORD_BYTES).ok()?.0)
 }

@@ -1,5 +1,5 @@
-//! What a list tells of each record of a folder, kept beside them: a file that did not change is not read again. The index is
-//! lost, damaged or of another program without consequence; a file of which it does not know exactly the present state is read.
+//! The entries of a folder's records, kept beside them, so that an unchanged file is not read again. A lost, damaged or foreign
+//! index does no harm; a file is read if the index does not have exactly its present state.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -15,14 +15,14 @@ use crate::regular_file;
 
 /// The index's file. Its ending keeps it from being taken for a record.
 pub(super) const NAME: &str = "records.index";
-/// Changes with what stands in an index, and with how a record's file is understood.
+/// Changes with the form of an index, and with how a record's file is read.
 const VERSION: u32 = 2;
 /// Larger ones are neither read nor written: some eighty thousand records.
 const MOST_BYTES: u64 = 64 << 20;
-/// A file that was changed so many seconds ago may change again without a trace: clocks of file systems are coarse.
+/// A file changed less than this many seconds ago may change again without a trace: clocks of file systems are coarse.
 const SETTLED: i64 = 2;
 
-/// All of an index.
+/// A whole index.
 #[derive(Default, Serialize, Deserialize)]
 struct Index {
     /// [`VERSION`].
@@ -34,13 +34,13 @@ struct Index {
 /// A file as it was read.
 #[derive(Clone, Serialize, Deserialize)]
 struct Known {
-    /// Which state of the file that was.
+    /// The state of the file at that time.
     of: State,
-    /// What was read; `None` where it is no record.
+    /// Its entry; `None` if it is not a record.
     is: Option<Entry>,
 }
 
-/// What tells a file from what it was before: size, inode, last change of its content and of itself in seconds and nanoseconds.
+/// A file's state: size, inode, last change of its content and of itself in seconds and nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct State(u64, u64, i64, i64, i64, i64);
 
@@ -49,35 +49,34 @@ impl State {
         Self(data.len(), data.ino(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec())
     }
 
-    /// Whether a change from now on would be another state.
+    /// Whether any later change would give another state.
     fn is_settled(&self, now: i64) -> bool {
         self.4.checked_add(SETTLED).is_some_and(|settled| settled <= now)
     }
 }
 
 impl Index {
-    /// The index of a folder; an empty one where there is none that this program wrote.
+    /// The index of a folder; empty if this program wrote none.
     fn read(path: &Path) -> Self {
         let text = regular_file::read(path, MOST_BYTES).ok().map(|(text, _)| text);
         let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         read.filter(|index| index.index == VERSION).unwrap_or_default()
     }
 
-    /// What is known of a file in this state.
+    /// The entry of a file in this state.
     fn entry(&self, path: &Path, state: State) -> Option<Option<Entry>> {
         let known = self.files.get(path.file_name()?.to_str()?).filter(|known| known.of == state)?;
         Some(known.is.as_ref().map(|entry| Entry { path: path.to_owned(), ..entry.clone() }))
     }
 }
 
-/// The present in seconds since 1970.
+/// The present time in seconds since 1970.
 pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
 }
 
-/// The records of a folder without their labels, in no order. `read` reads a file, of those that the index does not know `most`
-/// at most: what is left out then is no entry. `save` is handed the index that the folder should have, where it has another.
-/// `now`: in seconds since 1970.
+/// The records of a folder without their labels, in no order. `read` reads files that the index does not have, at most `most`
+/// of them; the rest have no entry. `save` receives the folder's new index, if it changed. `now`: in seconds since 1970.
 pub(super) fn entries(
     folder: &Path,
     now: i64,

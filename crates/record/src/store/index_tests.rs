@@ -1,4 +1,4 @@
-//! A folder of ten thousand records is listed without reading again what did not change.
+//! A folder of ten thousand records is listed without reading unchanged files again.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ const MANY: usize = 10_000;
 
 struct Folder {
     folder: tempfile::TempDir,
-    /// Files that were read since the last look.
+    /// Files read since the last look.
     read: AtomicUsize,
-    /// Indexes that were saved since.
+    /// Indexes saved since.
     saved: Mutex<Vec<String>>,
 }
 
@@ -36,12 +36,12 @@ impl Folder {
         path
     }
 
-    /// Lists them as so many seconds from now: what was just written is settled in the index's eyes only later.
+    /// Lists them as of this many seconds later: the index considers a new file settled only after a while.
     fn list(&self, later: i64) -> (Vec<Entry>, usize, usize) {
         self.list_reading(later, usize::MAX)
     }
 
-    /// The same with at most so many read.
+    /// The same with at most this many files read.
     fn list_reading(&self, later: i64, most: usize) -> (Vec<Entry>, usize, usize) {
         let count = |path: &Path| {
             self.read.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ fn of_ten_thousand_records_none_is_read_twice() {
     let (again, read, saved) = folder.list(60);
     assert_eq!((read, saved), (0, 0));
     assert_eq!(again, first);
-    // One more, one less, one that has other figures.
+    // One more, one less, one with other results.
     folder.write("host7", 0, "");
     std::fs::remove_file(folder.path("host1-20260102T000001Z.json")).unwrap();
     let changed = folder.write("host0", 0, ", {\"metric\": \"load.latency\", \"summary\": {\"n\": 1}}");
@@ -100,7 +100,7 @@ fn the_index_grows_by_a_part_with_each_record_that_is_written() {
         let (some, _, now) = folder.list_reading(60, 10);
         assert_eq!((some.len(), now), (known, saved));
     }
-    // Of what was left out nothing was taken for known.
+    // Nothing that was left out was assumed to be known.
     folder.write("here", 25, "");
     assert_eq!(folder.list(60).0.len(), 26);
 }
@@ -126,9 +126,9 @@ fn what_is_no_record_is_not_looked_into_again_until_it_changes() {
 fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
     let folder = Folder::new();
     let record = folder.write("here", 0, "");
-    // Changed a moment ago it may change again within the same tick.
+    // Changed a moment ago, it may change again within the same tick.
     assert_eq!((folder.list(0).1, folder.list(0).1, folder.path(index::NAME).exists()), (1, 1, false));
-    // A clock that went back: as long as a file is of the future it is read.
+    // A clock set back: a file from the future is always read.
     assert_eq!((folder.list(-3600).1, folder.path(index::NAME).exists()), (1, false));
     let (right, ..) = folder.list(60);
     let good = std::fs::read_to_string(folder.path(index::NAME)).unwrap();
@@ -140,7 +140,7 @@ fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
         assert_eq!(folder.list(60), (right.clone(), 1, 1), "{bad}");
         assert_eq!(std::fs::read_to_string(folder.path(index::NAME)).unwrap(), good);
     }
-    // Another file of the same name, size and time of its content.
+    // Another file with the same name, size and modification time.
     let time = std::fs::metadata(&record).unwrap().modified().unwrap();
     let text = std::fs::read_to_string(&record).unwrap().replace("\"here\"", "\"fake\"");
     std::fs::write(&record, text).unwrap();
@@ -168,7 +168,7 @@ fn the_record_of_a_machine_is_found_behind_any_number_of_others() {
     }
     let folders = [folder.folder.path().to_owned()];
     assert_eq!(newest(&folders, &["here".to_owned()]).unwrap().entry.path, own);
-    // Under another host's name it is looked for where there is no other.
+    // Under another host's name it is looked for if there is no other.
     let moved = folder.path("there-20270102T000000Z.json");
     std::fs::rename(&own, &moved).unwrap();
     let file = std::fs::File::options().write(true).open(&moved).unwrap();

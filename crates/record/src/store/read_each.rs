@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is made of each file, in their order, with so many threads at once; where none more can be started, with fewer.
+/// Reads files with this many threads at once, in the order of the files; with fewer if no more can be started.
 pub fn read_each<T: Send>(files: &[PathBuf], threads: usize, read: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {

@@ -28,7 +28,7 @@ impl Folder {
         [self.0.path().to_owned()]
     }
 
-    /// Writes a record that is so many hours old.
+    /// Writes a record that is this many hours old.
     fn write(&self, name: &str, record: &Record, hours: u32) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, record.to_json().unwrap()).unwrap();
@@ -45,7 +45,7 @@ fn an_entry_is_the_same_in_whatever_form_the_record_is_written() {
     let entry = |text: &str| Entry::from_json(text.as_bytes(), Path::new("r.json"));
     let whole = entry(&json).unwrap();
     assert!(whole.is_whole() && whole.host == "here");
-    // A summary over several lines is none to the quick reader.
+    // The quick reader does not recognise a summary over several lines.
     let nearly =
         json.replace("\"summary\": {\"n\"", "\"summary\": {\n \"n\"").replace("\n \"n\"", "\n       \"n\"");
     assert_ne!(nearly, json);
@@ -69,7 +69,7 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
     let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
     let found = newest().unwrap();
-    // By its name where it lies among one's own.
+    // By its name if it is in the user's own folder.
     let named = |own: Option<&Path>| found.remark(own).unwrap().value("record").unwrap().to_string();
     assert_eq!(named(Some(folder.0.path())), "whole");
     assert_eq!(named(None), whole.to_string_lossy());
@@ -156,7 +156,7 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     std::fs::remove_file(&part).unwrap();
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
-    // What stands for the machine is not pruned, a newer quick run is.
+    // The record that represents the machine is not pruned, a newer quick run is.
     let all = list(&folder.all(), |_, _| ());
     let gone: Vec<&Path> =
         superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();
@@ -208,7 +208,7 @@ fn what_has_a_label_and_what_stands_for_its_host_is_never_superfluous() {
             .collect::<Vec<_>>()
     };
     assert_eq!(gone(1), [1, 3]);
-    // The newest whole run stands for both names of a host.
+    // The newest complete run represents both names of a host.
     let key = Key::new([1; 32]);
     let hidden = Entry { host: Pseudonyms::new(key.clone()).of(Kind::Host, "a"), ..all[2].clone() };
     let both = [hidden, all[2].clone(), all[5].clone()];

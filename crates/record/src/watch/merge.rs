@@ -1,4 +1,4 @@
-//! Two intervals that follow one another as one: times are summed, rates and readings averaged by their time.
+//! Merges two consecutive intervals: times are summed, rates and readings averaged over their time.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -9,7 +9,7 @@ use crate::live::{
     Traffic,
 };
 
-/// What both tell as one; what one alone tells stands for both.
+/// Combines two values; a value on one side alone represents both.
 fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(join(a, b)),
@@ -17,7 +17,7 @@ fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T
     }
 }
 
-/// How much each of two counts in their mean.
+/// The weights of two values in their mean.
 #[derive(Clone, Copy)]
 struct Weights(f64, f64);
 
@@ -80,7 +80,7 @@ fn join_service(mut all: Service, more: Service) -> Service {
     }
 }
 
-/// The group that was held back more; the same group in both for as long as in both.
+/// The group that was throttled more; if it is the same in both, for the sum of both times.
 fn join_throttled(a: Throttled, b: Throttled, weights: Weights) -> Throttled {
     if a.group == b.group {
         let periods = weights.mean(a.periods, b.periods);
@@ -99,7 +99,8 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
     }
 }
 
-/// Shares are averaged by their numbers. Samples of a longer time than an interval are in both, so that these are not summed.
+/// Shares are averaged by their numbers. Samples over a longer time than an interval occur in both, so that they are not
+/// summed.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
     let weights = Weights(a.decoded() as f64, b.decoded() as f64);
     let share = |a: Share, b: Share| Share {
@@ -159,18 +160,18 @@ fn join_probe(a: Probe, b: Probe, weights: Weights) -> Probe {
     }
 }
 
-/// Takes the interval that follows into this one; of processes at most so many stay.
+/// Merges the following interval into this one; at most this many processes stay.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let mut a = std::mem::take(all);
     let weights = Weights(a.seconds, next.seconds);
     let seconds = a.seconds + next.seconds;
-    // A sum over the time that it is told of, as a share of all of it.
+    // A sum over its own time, as a share of all of it.
     let share = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
     let delay = weights.of(share(a.run_queue_delay, weights.0), share(next.run_queue_delay, weights.1));
     add_processes(&mut a.processes, &next.processes, most);
     add_threads(&mut a.threads, &next.threads, most);
     a.times += next.times;
-    // In whole, so that a field that is added is joined, too.
+    // Written out in full, so that an added field is also joined.
     *all = Interval {
         seconds,
         suspended: both(a.suspended, next.suspended, Add::add),
@@ -210,7 +211,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
 }
 
-/// Adds the time of processes, each known by its number and name; those with the most stay.
+/// Adds the time of processes, each identified by its number and name; those with the most stay.
 pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usize) {
     for process in more {
         match all.iter_mut().find(|one| one.pid == process.pid && one.name == process.name) {
@@ -271,7 +272,7 @@ mod tests {
         join(&mut all, interval(3.0, 200.0, None), 3);
         assert_eq!(all.seconds, 4.0);
         assert_eq!(all.suspended, Some(0.5));
-        // Of what was told for a second alone, so much in four.
+        // A value for one second alone, averaged over four.
         assert_eq!(all.run_queue_delay, Some(2.0));
         let hardware =
             (all.traffic.unwrap().bytes_per_second, all.cores.unwrap().ipc, all.remote.unwrap().held);

@@ -1,4 +1,4 @@
-//! What cyclictest told, as figures of a record.
+//! cyclictest's output as results of a record.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ pub(super) struct Thread {
     pub act: Option<u64>,
     pub average: f64,
     pub max: u64,
-    /// The CPU, where the output itself tells it.
+    /// The CPU, if the output itself contains it.
     pub cpu: Option<u32>,
     pub line: PendingLine,
 }
 
-/// Latencies and how often each came, in the unit that was printed.
+/// Latencies and how often each occurred, in the printed unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Distribution {
     counts: BTreeMap<u64, u64>,
-    /// Longer than the histogram is.
+    /// Beyond the histogram.
     pub overflow: u64,
 }
 
@@ -42,12 +42,12 @@ impl Distribution {
         }
     }
 
-    /// Those that are not overflow.
+    /// The count without overflow.
     pub(super) fn inside(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The latency of a share, by the nearest rank; `None` when it lies in the overflow.
+    /// The latency at a share, by the nearest rank; `None` if it lies in the overflow.
     fn at(&self, share: f64) -> Option<u64> {
         let all = self.inside().saturating_add(self.overflow);
         let rank = ((share * all as f64).ceil() as u64).max(1);
@@ -66,7 +66,7 @@ impl Distribution {
     }
 }
 
-/// The lines behind the histogram's rows, each with a number a column.
+/// The lines after the histogram's rows, each with one number per column.
 pub(super) const ENDS: [&str; 5] =
     ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
 
@@ -80,8 +80,8 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// Why the table is not whole; `None` when it is, or there is none. Its end tells how many wake-ups are in its rows, and
-    /// the overflows follow the maxima.
+    /// Why the table is incomplete; `None` if it is complete or there is none. Its end has the number of wake-ups in its
+    /// rows, and the overflows follow the maxima.
     fn cut_off(&self) -> Option<String> {
         let [totals, minima, averages, maxima, overflows] = &self.ends;
         let other = self.columns.iter().zip(totals).find(|(column, total)| column.inside() != **total);
@@ -93,14 +93,14 @@ impl Histogram {
             let inside = column.inside();
             Some(format!("the histogram's rows add up to {inside} wake-ups, but its # Total is {total}"))
         } else {
-            // The maxima have one more where all threads are summed up.
+            // The maxima have one more if all threads are summed up.
             let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
             (uneven || overflows.is_empty()).then(|| "the last lines of the histogram are missing".to_owned())
         }
     }
 }
 
-/// Everything of one output.
+/// All data of one output.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub options: Options,
@@ -108,11 +108,11 @@ pub(super) struct Seen {
     pub policy: Option<String>,
     pub load: Option<String>,
     pub threads: BTreeMap<u32, Thread>,
-    /// A thread's line cannot be read.
+    /// A thread's line is unreadable.
     pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
-    /// The last cycle of each thread whose wake-ups are printed.
+    /// The last cycle of each thread with printed wake-ups.
     pub last_cycles: BTreeMap<u32, u64>,
     pub wake_up_line: Option<PendingLine>,
 }
@@ -121,20 +121,20 @@ impl Seen {
     /// Everything as measurements.
     pub(super) fn into_sink(mut self, sink: &mut Sink) {
         self.unfold_histogram(sink);
-        // Microseconds are cyclictest's own, and then a thread would have missed each of its wake-ups.
+        // Microseconds are cyclictest's default; in them a thread would have missed each of its wake-ups.
         let longer = |thread: &&Thread| {
             thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
         };
         if let Some(thread) = self.threads.values().find(longer).filter(|_| !self.options.known) {
             let why = format!(
-                "every wake-up of thread {} took longer than its interval of {} µs: nanoseconds (-N), which no command line \
-                 says",
+                "every wake-up of thread {} took longer than its interval of {} µs: nanoseconds (-N), but no command line \
+                 shows it",
                 thread.number,
                 thread.interval.unwrap_or(0)
             );
             return sink.withhold(metrics::WAKEUP_AVERAGE, why, thread.line.line());
         }
-        // Threads that may run anywhere have no place of their own: they are told together, by their priority.
+        // Threads that may run anywhere have no place of their own: they are reported together, by their priority.
         let mut unbound: BTreeMap<Option<u64>, Vec<&Thread>> = BTreeMap::new();
         for thread in self.threads.values() {
             match thread.cpu.or(self.options.cpu(thread.number)) {
@@ -148,8 +148,8 @@ impl Seen {
         }
     }
 
-    /// The table as threads, by how many wake-ups each had and their extremes, and where its rows are all there their
-    /// distributions.
+    /// The table as threads, with the number of wake-ups and the extremes of each, and with their distributions if its
+    /// rows are complete.
     fn unfold_histogram(&mut self, sink: &mut Sink) {
         let Some(line) = self.histogram.line.clone() else { return };
         let cut = self.histogram.cut_off();
@@ -186,7 +186,7 @@ impl Seen {
         let real_time = |policy: &&str| matches!(*policy, "fifo" | "rr");
         let printed = self.policy.as_deref();
         let policy = match priority {
-            // A thread of priority 0 runs as an ordinary one, whatever was asked for.
+            // A thread of priority 0 runs as an ordinary one, whatever was requested.
             Some(0) => printed.filter(|policy| !real_time(policy)).or(Some("other")),
             _ => printed.or(self.options.policy()).or(priority.map(|_| "fifo")),
         };
@@ -206,11 +206,11 @@ impl Seen {
         sink.add_figure(m, line.line());
     }
 
-    /// The minimum, average and maximum of threads that share a place.
+    /// The minimum, average and maximum of threads at the same place.
     fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
         let Some(first) = of.first() else { return };
         let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
-        // They are one figure together, of which a missing thread's would be a part.
+        // Together they are one result, and a missing thread's would be a part of it.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
             None => "no cycle had ended: there is no minimum, average or maximum",
@@ -278,7 +278,7 @@ impl Seen {
         let place =
             self.place(cpu, thread.and_then(|thread| thread.priority)).with_label(Label::Corrected, false);
         let apart = cpu.is_none() && self.distributions.len() > 1;
-        // What was printed is cut to whole units.
+        // The printed values are cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {
             from: ns(*latency),
             to: ns(latency.saturating_add(1)),

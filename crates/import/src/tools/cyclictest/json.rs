@@ -6,7 +6,7 @@ use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
 use crate::reading::*;
 
-/// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
+/// Reads a whole file. From a cut or damaged one only a note results.
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let line = document.first.line();
     let Some(file) = document.value() else {
@@ -25,7 +25,7 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
             return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is of {command}"), line);
         }
     }
-    // Which machine it is and what it runs.
+    // The machine and its system.
     let system = |key: &str| {
         let text = file.get("sysinfo")?.get(key)?.as_str()?;
         Some(machine::text::clean_to(text, 200)).filter(|text| !text.is_empty())

@@ -1,9 +1,9 @@
 //! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
 //! versions of rt-tests.
 //!
-//! Whether CPUs were kept awake decides what may be compared. cyclictest says that it set `/dev/cpu_dma_latency` to 0: real-time
-//! threads, which have no timer slack, then ran under what linespeed calls `tuned`. Ordinary threads kept their slack
-//! of 50 µs: that is neither `tuned` nor `as-is`, and is called `awake`.
+//! Whether CPUs were kept awake decides what may be compared. cyclictest reports that it set `/dev/cpu_dma_latency` to 0:
+//! real-time threads, which have no timer slack, then ran under the conditions that linespeed calls `tuned`. Ordinary threads
+//! kept their slack of 50 µs: that is neither `tuned` nor `as-is`, and is called `awake`.
 
 mod figures;
 mod json;
@@ -20,7 +20,7 @@ use crate::reading::*;
 const LEAST_DIGITS: usize = 6;
 
 const LATENCY: &str = "/dev/cpu_dma_latency set to ";
-/// What its JSON begins with, behind the brace.
+/// The beginning of its JSON, after the brace.
 const JSON: &str = "\"cmdline:\"|\"file_version\": ";
 
 /// cyclictest.
@@ -72,7 +72,7 @@ fn thread(line: Line) -> Option<Thread> {
         cpu: None,
         line: line.into(),
     };
-    // What no thread has is a line of which something was lost. A unit would make the last value another number.
+    // An impossible value means that part of the line was lost. A unit would make the last value another number.
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
     let priority = thread.priority.is_some_and(|priority| priority <= 99);
@@ -87,7 +87,7 @@ fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
     fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
 }
 
-/// A row of the histogram, of which nothing above says so: `000058 000003\t000004`.
+/// A row of the histogram without anything above that identifies it: `000058 000003\t000004`.
 fn is_row(text: &str) -> bool {
     let number = |word: &str| word.len() >= LEAST_DIGITS && word.bytes().all(|b| b.is_ascii_digit());
     text.starts_with('0') && text.contains([' ', '\t']) && text.split_whitespace().all(number)
@@ -104,7 +104,7 @@ impl CyclicReader {
     /// `# Min Latencies: 00062 00055`
     fn totals(&mut self, text: &str) -> Option<()> {
         let (label, rest) = scan::pair(text.trim_start_matches(['#', ' ']))?;
-        // Five digits are the least that it prints, and two of them without a blank between are more than it has.
+        // It prints at least five digits, and two numbers without a blank between them have more.
         let whole = |word: &str| parse_whole(word).filter(|_| (5..10).contains(&word.len()));
         let ends = &mut self.seen.histogram.ends;
         let Some(at) = ENDS.iter().position(|end| *end == label) else {
@@ -134,7 +134,7 @@ impl CyclicReader {
         Some(())
     }
 
-    /// Whether figures were read, so that what begins another output is one.
+    /// Whether results were read, so that the beginning of another output is one.
     fn begun(&self) -> bool {
         !self.seen.threads.is_empty()
             || !self.seen.histogram.columns.is_empty()
@@ -149,17 +149,17 @@ impl Reader for CyclicReader {
             return self.json.take(line, line.text, "\"\"");
         }
         if !self.begun() && (text == "{" || scan::begins(text, JSON)) {
-            // Its first lines may have stood outside of what opens an output.
+            // Its first lines may be outside of the opened output.
             return self.json.take(line, &format!("{{{}", text.trim_start_matches('{')), "\"\"");
         }
-        // Of most outputs that are long this is nearly every line.
+        // In most long outputs this is nearly every line.
         self.in_histogram |= self.seen.histogram.columns.is_empty() && is_row(text);
         if self.in_histogram && self.row(line).is_some() {
             return Fit::Taken;
         }
         let seen = &mut self.seen;
         if let Some(thread) = thread(line) {
-            // Lines are printed again as time goes on; a count that falls is another run's. Before a thread has begun, its
+            // Lines are printed again as time passes; a falling count is another run's. Before a thread has begun, its
             // number is 0.
             let is_of_another =
                 |known: &Thread| thread.cycles < known.cycles || known.tid != 0 && thread.tid != known.tid;

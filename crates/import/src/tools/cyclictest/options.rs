@@ -1,20 +1,20 @@
-//! What cyclictest's command line decides: which CPU a thread was bound to, its policy, and the unit.
+//! The relevant options of cyclictest's command line: the CPU of a thread, its policy, and the unit.
 
 use record::CpuList;
 use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// The options that matter.
+/// The relevant options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     /// Whether the command line is known at all.
     pub known: bool,
     /// `-N`: latencies are printed in nanoseconds.
     pub nanoseconds: bool,
-    /// Threads are bound, one a CPU in order.
+    /// Threads are bound, one per CPU in order.
     pub bound: bool,
-    /// The CPUs that they were bound to, where they were named.
+    /// The CPUs that they were bound to, if named.
     pub cpus: Option<CpuList>,
     /// `-p`.
     pub priority: Option<u64>,
@@ -39,7 +39,7 @@ const LONG: &[(&str, char)] = &[
 ];
 
 impl Options {
-    /// Reads a command line; of another program's nothing is known.
+    /// Reads a command line; that of another program gives nothing.
     pub(super) fn read(text: &str) -> Self {
         let line = CommandLine::read(text);
         let mut options = Self { known: line.program() == "cyclictest", ..Self::default() };
@@ -90,7 +90,7 @@ impl Options {
         }
     }
 
-    /// The policy as far as the options tell it: a priority alone means FIFO.
+    /// The policy as far as the options determine it: a priority alone means FIFO.
     pub(super) fn policy(&self) -> Option<&str> {
         match (&self.policy, self.priority) {
             (Some(policy), _) => Some(policy.trim_start_matches("SCHED_")),

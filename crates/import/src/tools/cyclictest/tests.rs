@@ -1,4 +1,4 @@
-//! Real outputs, and what must come of them.
+//! Real outputs and their expected results.
 
 use proptest::prelude::*;
 use record::detail;
@@ -88,7 +88,7 @@ fn the_column_of_all_threads_is_no_thread_and_an_overflowing_median_is_none() {
         figures(&imported)
     );
     assert_eq!(imported.import.withheld.len(), 2, "{:?}", imported.import.withheld);
-    // Threads that are not bound are told together.
+    // Unbound threads are reported together.
     assert_eq!(the(&imported, "wakeup.minimum policy=other setting=awake").value(), 20_000.0);
     assert_eq!(the(&imported, "wakeup.maximum policy=other setting=awake").value(), 21_978_000.0);
 }
@@ -103,7 +103,7 @@ fn rows_that_are_missing_leave_the_extremes() {
     let imported = import(&cut);
     assert_eq!(figures(&imported), extremes(&whole));
     assert_eq!(imported.import.withheld.len(), 1, "{:?}", imported.import.withheld);
-    // The rows tell what they are.
+    // The rows identify themselves.
     let bare: String =
         HISTOGRAM.lines().filter(|line| *line != "# Histogram").map(|line| format!("{line}\n")).collect();
     assert_eq!(figures(&import(&bare)), whole);
@@ -215,7 +215,7 @@ fn columns_without_a_blank_between_are_read_whole_or_not_at_all() {
         assert_eq!(figures(&import(&row(blanks))), whole, "{}", row(blanks));
     }
     let glued = row([""; 7]);
-    // A label that is damaged, and a unit, end no number.
+    // A damaged label, or a unit, ends no number.
     for (from, to) in [("1000000Min:", "1000000in:"), ("1000000Min", "1000000kMin"), ("5Act", "5 7Act")] {
         let imported = import(&glued.replace(from, to));
         assert!(
@@ -230,7 +230,7 @@ fn columns_without_a_blank_between_are_read_whole_or_not_at_all() {
     assert!(figures(&imported).iter().all(|f| !f.starts_with("wakeup.latency")), "{:#?}", figures(&imported));
 }
 
-/// What is cut out of a number is no damage that a reader can see; whatever else is, wherever.
+/// A reader cannot detect a cut within a number; it detects all other damage, anywhere.
 #[test]
 fn a_glued_row_that_lost_some_of_its_text_gives_no_other_value() {
     let (whole, glued) = (figures(&import(&row([" "; 7]))), row([""; 7]));

@@ -1,4 +1,4 @@
-//! SMBIOS tables in bytes: the file that `dmidecode --dump-bin` writes, and the structures that `dmidecode -u` prints.
+//! SMBIOS tables in bytes: the file written by `dmidecode --dump-bin`, and the structures printed by `dmidecode -u`.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use super::super::memory;
 use crate::facts::{Fact, Socket};
 use crate::reading::*;
 
-/// The longest table that is read: they have some 100 KiB at most.
+/// The longest table to read: real ones have some 100 KiB at most.
 const LONGEST_DUMP: usize = 4 << 20;
 
-/// Whether these bytes begin a table: one that `dmidecode --dump-bin` wrote, or a copy of the kernel's, `tables/DMI`.
+/// Whether these bytes begin a table: one written by `dmidecode --dump-bin`, or a copy of the kernel's, `tables/DMI`.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {
     bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_") || is_bare(bytes)
 }
 
-/// Whether these bytes begin with the structure of the firmware and its length (DSP0134, 7.1), or with any short one that has the
+/// Whether these bytes begin with the structure of the firmware and its length (DSP0134, 7.1), or with any short one with the
 /// first handle. No text has control characters and zeros like these.
 fn is_bare(bytes: &[u8]) -> bool {
     matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }
 
-/// Reads a table that [`is_dump`] knows.
+/// Reads a table recognised by [`is_dump`].
 pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
     let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
     let bytes = &bytes[..bytes.len().min(LONGEST_DUMP)];
@@ -33,7 +33,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
     }
 }
 
-/// What a table tells goes into the machine; devices may have origins of their own.
+/// Puts a table's content into the machine; devices may have origins of their own.
 fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     let tables = machine::smbios::read(table);
     if !tables.complete {
@@ -74,7 +74,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     }
 }
 
-/// Where structures that are read have the numbers of their strings (DSP0134, 7).
+/// The offsets of string numbers in the structures to read (DSP0134, 7).
 const STRING_FIELDS: [(u8, &[usize]); 5] = [
     (0, &[0x04, 0x05, 0x08]),
     (1, &[0x04, 0x05, 0x06, 0x07, 0x19, 0x1a]),
@@ -87,23 +87,23 @@ const END: [u8; 6] = [127, 4, 0xfe, 0xff, 0, 0];
 /// Most bytes in a line.
 const IN_A_LINE: usize = 16;
 
-/// A structure as `-u` prints it: its bytes, then each string in bytes and once more as text.
+/// A structure as printed by `-u`: its bytes, then each string in bytes and again as text.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     data: Vec<u8>,
-    /// Each with the zero behind it.
+    /// Each with its final zero.
     strings: Vec<u8>,
     in_strings: bool,
-    /// Where the string begins that has ended, and stands once more as text next.
+    /// The start of the completed string, whose text comes next.
     shown: Option<usize>,
     damaged: bool,
 }
 
 impl Raw {
-    /// A line that follows `Header and Data:`.
+    /// A line after `Header and Data:`.
     pub(super) fn line(&mut self, text: &str) {
         if let Some(from) = self.shown.take() {
-            // Before dmidecode 3 it stood in quotation marks.
+            // Before dmidecode 3 it was in quotation marks.
             let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
             self.damaged |= printed(&self.strings[from..]).trim() != bare.trim();
         } else if text == "Strings:" {
@@ -120,7 +120,7 @@ impl Raw {
                 let own = &self.strings[..self.strings.len() - 1];
                 let from = own.iter().rposition(|byte| *byte == 0).map_or(0, |last| last + 1);
                 self.damaged |= from == own.len();
-                // A line of blanks is no line.
+                // A line of blanks does not count.
                 self.shown = Some(from).filter(|_| !printed(&own[from..]).trim().is_empty());
             }
         } else {
@@ -128,12 +128,12 @@ impl Raw {
         }
     }
 
-    /// The structure as it stands in a table, if nothing of it is missing.
+    /// The structure as in a table, if it is complete.
     fn bytes(&self, handle: u32, kind: u32) -> Option<Vec<u8>> {
         let [own_kind, length, low, high, ..] = *self.data.as_slice() else { return None };
         let strings = self.strings.iter().filter(|byte| **byte == 0).count();
         let fields = STRING_FIELDS.iter().find(|(kind, _)| *kind == own_kind).map_or(&[][..], |(_, at)| *at);
-        // Where a string is missing the others have other numbers.
+        // If a string is missing, the others have other numbers.
         let has_all = fields.iter().filter_map(|at| self.data.get(*at)).all(|at| usize::from(*at) <= strings);
         let whole = u32::from(own_kind) == kind
             && usize::from(length) == self.data.len()
@@ -142,24 +142,24 @@ impl Raw {
             && has_all
             && !self.damaged
             && self.shown.is_none();
-        // One without strings ends in two zeros, one with them in one more.
+        // One without strings ends in two zeros, one with strings in one more.
         let end: &[u8] = if self.strings.is_empty() { &[0, 0] } else { &[0] };
         whole.then(|| [&self.data, self.strings.as_slice(), end].concat())
     }
 }
 
-/// Whether anything is read of structures of a type.
+/// Whether structures of a type are read.
 fn is_read(kind: u32) -> bool {
     matches!(kind, 0 | 1 | 2 | 4 | 16 | 17)
 }
 
-/// A string as dmidecode prints it, without the zero behind it.
+/// A string as dmidecode prints it, without its final zero.
 fn printed(bytes: &[u8]) -> String {
     let shown = |byte: &u8| if (32..127).contains(byte) { char::from(*byte) } else { '.' };
     bytes.strip_suffix(&[0]).unwrap_or(bytes).iter().map(shown).collect()
 }
 
-/// The bytes of a line of them.
+/// The bytes in a line.
 pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
     let byte =
         |word: &str| u8::from_str_radix(word, 16).ok().filter(|_| word.len() == 2 && !word.starts_with('+'));
@@ -167,7 +167,7 @@ pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
     (bytes.len() <= IN_A_LINE).then_some(bytes)
 }
 
-/// All structures that `-u` prints.
+/// All structures printed by `-u`.
 #[derive(Debug, Default)]
 pub(super) struct RawTable {
     table: Vec<u8>,
@@ -175,12 +175,12 @@ pub(super) struct RawTable {
     /// The line of each memory device.
     devices: Vec<Origin>,
     first: Option<Origin>,
-    /// A structure that is not whole.
+    /// An incomplete structure.
     broken: Option<Origin>,
 }
 
 impl RawTable {
-    /// Takes a structure that has ended.
+    /// Takes a completed structure.
     pub(super) fn close(&mut self, raw: Option<&Raw>, handle: u32, kind: u32, origin: Origin) {
         self.first.get_or_insert_with(|| origin.clone());
         match raw.and_then(|raw| raw.bytes(handle, kind)) {
@@ -188,7 +188,7 @@ impl RawTable {
                 let own = raw.and_then(|raw| raw.data.first().copied()).map_or(kind, u32::from);
                 self.broken = self.broken.take().or(Some(origin).filter(|_| is_read(kind) || is_read(own)));
             }
-            // The same table may stand twice in one output.
+            // The same table may occur twice in one output.
             Some(bytes) => {
                 if self.seen.insert(handle) && self.table.len() + bytes.len() <= LONGEST_DUMP {
                     self.table.extend(bytes);

@@ -117,7 +117,7 @@ fn the_bytes_that_u_prints_tell_what_the_table_tells() {
     let quoted: String = T480_BYTES
         .lines()
         .map(|line| match line.trim_start_matches('\t') {
-            // Before dmidecode 3 strings stood in quotation marks.
+            // Before dmidecode 3 strings were in quotation marks.
             "SK Hynix" => "\t\t\"SK Hynix\"\n".to_owned(),
             _ => format!("{line}\n"),
         })
@@ -125,7 +125,7 @@ fn the_bytes_that_u_prints_tell_what_the_table_tells() {
     assert_eq!(import(&quoted).machine.memory_devices, table.machine.memory_devices);
 }
 
-/// That a text with damage tells nothing that the whole one does not.
+/// A damaged text yields nothing that the whole one does not.
 fn tells_no_more(text: &str, whole: &Imported) {
     let machine = import(text).machine;
     for device in &machine.memory_devices {
@@ -248,7 +248,7 @@ fn a_whole_table_counts_packages_cores_and_cpus_and_an_excerpt_does_not() {
     let silent = socket(4, "\tCore Count: 64\n", "Populated, Enabled");
     assert_eq!(of(&format!("{head}{two}{silent}")), (Some(3), Some(160), None));
     assert_eq!(of(&two), (None, None, None));
-    // lscpu tells what the kernel has of them.
+    // lscpu shows the kernel's values.
     let lscpu =
         "Architecture: x86_64\nCPU(s): 4\nThread(s) per core: 1\nCore(s) per socket: 4\nSocket(s): 1\n\n";
     assert_eq!(

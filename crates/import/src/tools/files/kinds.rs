@@ -1,4 +1,4 @@
-//! The kinds of values that patterns take, as `patterns.txt` names them.
+//! The kinds of values in patterns, as `patterns.txt` names them.
 
 use record::command_line::comparable_name;
 
@@ -28,7 +28,7 @@ pub(super) fn is_number(kind: &str) -> bool {
     scan::is_one_of(kind, "n|num|plain|khz|time|clock|mib")
 }
 
-/// What `text` says as this kind of value; `Some(None)` where its unit is not told, and `None` where it is of another kind.
+/// `text` as this kind of value; `Some(None)` if its unit is unknown, and `None` if it is of another kind.
 pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<String>> {
     let whole = |fits: bool| fits.then(|| Some(text.to_owned()));
     let number = |number: Option<f64>| number.map(|number| Some(format!("{number:?}")));
@@ -41,7 +41,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "r" => whole(!text.is_empty()),
         "num" => number(parse_decimal(text).filter(|_| is_word)),
-        // One that was cut has fewer digits.
+        // A cut one has fewer digits.
         "hundredths" => {
             let whole = text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 2);
             number(whole.and_then(|_| parse_decimal(text)))
@@ -54,7 +54,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             let digits = text.strip_prefix("0x").unwrap_or(text);
             u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
         }
-        // The pages that memory was asked for on, whose sizes are not told.
+        // The requested kind of pages, whose sizes are unknown.
         "page" => scan::find(&[("MADV_NOHUGEPAGE", "base"), ("MADV_HUGEPAGE", "huge")], text)
             .map(|page| Some(page.to_owned())),
         "khz" => {
@@ -73,7 +73,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
         }
         "command" => Some(comparable_name(text.trim_matches('"'))).filter(|name| !name.is_empty()).map(Some),
-        // A bar within a table's cell has a backslash before it.
+        // A bar within a table's cell follows a backslash.
         "cell" => Some(comparable_name(&text.replace("\\|", "|"))).filter(|name| !name.is_empty()).map(Some),
         "mib" => mebibytes(text),
         words => whole(words.contains('|') && scan::is_one_of(text, words)),
@@ -95,8 +95,8 @@ fn seconds(text: &str) -> Option<f64> {
     })
 }
 
-/// The bytes of a size in MiB with five digits behind the point, as lmbench rounds it: of all that it may be the multiple of the
-/// largest power of two. `Some(None)` for one that cannot be.
+/// The bytes of a size in MiB with five decimals, as lmbench rounds it: of all possible values the multiple of the largest power
+/// of two. `Some(None)` for an impossible one.
 fn mebibytes(text: &str) -> Option<Option<String>> {
     const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
     text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 5)?;
@@ -110,7 +110,7 @@ fn mebibytes(text: &str) -> Option<Option<String>> {
     Some((1.0..1e15).contains(&bytes).then(|| format!("{roundest:.0}")))
 }
 
-/// KiB of a size that `free` prints: its unit stands behind it, or follows from the command.
+/// KiB of a size printed by `free`: its unit follows it, or follows from the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

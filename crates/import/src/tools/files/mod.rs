@@ -1,5 +1,5 @@
 //! Files of `/sys`, `/proc` and control groups as texts quote them: with their path before each line, below their path, or below the
-//! command that prints them. They are read by the same code as a machine's own.
+//! command that prints them. The same code reads them as on a machine itself.
 
 mod kinds;
 mod patterns;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::reading::*;
 use patterns::tool;
 
-/// Tools that print what such files say, as `patterns.txt` has them.
+/// Tools that print the content of such files, from `patterns.txt`.
 pub(super) const PATTERNS: [Tool; 16] = [
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
@@ -29,19 +29,19 @@ pub(super) const PATTERNS: [Tool; 16] = [
     tool::<15>("lmbench lat_mem_rd"),
 ];
 
-/// Files that an output quotes, each with its first line.
+/// Files quoted by an output, each with its first line.
 #[derive(Debug, Default)]
 struct Found(BTreeMap<String, (String, PendingLine)>);
 
 impl Found {
-    /// A line of a file; behind a path that ends in `+` it is a further one.
+    /// A line of a file; after a path that ends in `+` it is a further one.
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
         let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
         if !further && !is_long(path) && !path.contains('*') {
             known.clear();
         }
-        // The kernel parts CPUs by a blank line, which texts may lack.
+        // The kernel separates CPUs by a blank line, which texts may lack.
         if text.starts_with("processor") && !known.is_empty() && !known.ends_with("\n\n") {
             known.push('\n');
         }
@@ -49,7 +49,7 @@ impl Found {
         known.push('\n');
     }
 
-    /// Adds to a list of flags what a margin broke off; whether it is that.
+    /// Continues a list of flags broken at a margin; whether the line does so.
     fn go_on(&mut self, path: &str, text: &str) -> bool {
         let is_flag = |word: &str| word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
         let Some((known, _)) = self.0.get_mut(path).filter(|_| text.split(' ').all(is_flag)) else {
@@ -60,7 +60,7 @@ impl Found {
         if lists {
             known.truncate(known.trim_end().len());
             known.push_str(&format!(" {text}\n"));
-            // Where the break went through a word nobody sees: without the last flag the list counts as cut.
+            // It is unknown whether the break split a word: without the last flag the list counts as cut.
             *known = known.replace(" lahf_lm", "");
         }
         lists
@@ -76,7 +76,8 @@ impl Found {
                 sink.add_file(path, text, line.line());
                 continue;
             };
-            // Of files of all CPUs, in an order of their names, only what is the same everywhere is known of each.
+            // For files of all CPUs in the order of their names, only a value that is the same everywhere is known of
+            // each.
             let mut values = text.lines();
             let first = values.next().unwrap_or_default();
             if values.all(|value| value == first) {
@@ -96,7 +97,7 @@ fn is_long(path: &str) -> bool {
     scan::is_one_of(path.rsplit('/').next().unwrap_or_default(), LONG)
 }
 
-/// Whether a line can be one of this file.
+/// Whether a line can be in this file.
 fn is_line_of(path: &str, text: &str) -> bool {
     let (first, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
     match path.rsplit('/').next().unwrap_or_default() {
@@ -112,7 +113,7 @@ fn is_line_of(path: &str, text: &str) -> bool {
     }
 }
 
-/// Names by which files are called where their folder is not told, and the folder.
+/// File names without their folder, and the folder.
 const FOLDERS: &[(&str, &str)] = &[
     ("cpu.max", "/sys/fs/cgroup/"),
     ("cpu.stat", "/sys/fs/cgroup/"),
@@ -156,8 +157,8 @@ fn absolute(word: &str) -> Option<String> {
     folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
 }
 
-/// The file that a line names: `path:value` of grep, `path = value`, `kernel.name = value` of sysctl, a path alone or between
-/// arrows, which head puts above several files. `folder`: where names without a path lie.
+/// The file named by a line: `path:value` of grep, `path = value`, `kernel.name = value` of sysctl, a path alone or between
+/// arrows, as `head` prints it above several files. `folder`: the folder of names without a path.
 fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
@@ -176,13 +177,13 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     let whole = absolute_from(folder, path)?;
     match value {
         "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
-        // Without a mark between them words would be prose.
+        // Without a mark between them they would be prose.
         value if marked || !value.contains(' ') => Some((whole, Some(value))),
         _ => None,
     }
 }
 
-/// The folder in which the command after this one runs, which ran in `folder`; empty where that is not known.
+/// The folder of the command after this one, which ran in `folder`; empty if unknown.
 pub(crate) fn folder_after(folder: &str, command: &str) -> String {
     let changes = command.split([';', '&']).map(str::trim).filter_map(|part| part.strip_prefix("cd "));
     changes.fold(folder.to_owned(), |folder, to| {
@@ -190,7 +191,7 @@ pub(crate) fn folder_after(folder: &str, command: &str) -> String {
     })
 }
 
-/// A path as it is seen from a folder.
+/// A path relative to a folder, made absolute.
 fn within(folder: &str, path: &str) -> String {
     if path.starts_with('/') || !folder.starts_with('/') {
         return path.to_owned();
@@ -206,7 +207,7 @@ fn within(folder: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// The whole path of a file that a command in this folder names.
+/// The whole path of a file named by a command in this folder.
 fn absolute_from(folder: &str, word: &str) -> Option<String> {
     match scan::begins(folder, "/sys|/proc") && !word.contains('=') {
         true => absolute(&within(folder, word)),
@@ -214,7 +215,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     }
 }
 
-/// Where the files lie that a command prints with their names, as it names them.
+/// The folder of the files that a command prints with their names, as it names it.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| {
         command.text.contains("grep") || command.text.contains("head") || command.text.contains("tail")
@@ -223,11 +224,11 @@ fn named_from(command: Option<&Command>) -> String {
     folder.filter(|folder| scan::begins(folder, "/sys|/proc")).unwrap_or_default()
 }
 
-/// The files that a command prints, in order; none where it makes something else of them.
+/// The files printed by a command, in order; none if it processes them.
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
     let command = command.text.as_str();
-    // What tee writes it prints.
+    // tee prints what it writes.
     if let Some((_, written)) = command.rsplit_once("tee ")
         && command.starts_with("echo ")
     {
@@ -279,7 +280,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     if stages.all(is_kept) { paths } else { VecDeque::new() }
 }
 
-/// The file that a line is of, whatever stands above it.
+/// The file of a line that identifies itself, whatever is above it.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
@@ -316,11 +317,11 @@ pub(super) const FILES: Tool = Tool {
 
 #[derive(Default)]
 struct FilesReader {
-    /// Files whose content is still to come.
+    /// Files whose content is still expected.
     asked: VecDeque<String>,
-    /// Where names without a path lie.
+    /// The folder of names without a path.
     folder: String,
-    /// The file that the lines are of.
+    /// The current file.
     current: Option<String>,
     after_blank: bool,
     found: Found,
@@ -349,13 +350,13 @@ impl Reader for FilesReader {
         let path = self.current.take().or_else(|| self.asked.pop_front());
         let path = path.or_else(|| self_described(text).map(str::to_owned));
         let Some(path) = path else { return Fit::Over };
-        // What was left out may be CPUs.
+        // The omission may contain CPUs.
         if scan::is_elision(text) {
             self.found.add(&path, "processor : left out", line);
             return Fit::Taken;
         }
         let long = is_long(&path) || path.contains('*');
-        // One CPU twice is another machine, or the same one later.
+        // A CPU that occurs twice is another machine's, or the same one's later.
         if text.starts_with("processor") && self.found.has(&path, text) {
             return Fit::Over;
         }
@@ -367,7 +368,7 @@ impl Reader for FilesReader {
         if !is_line_of(&path, text)
             || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
         {
-            // The next file that was asked for, or somebody else's line.
+            // The next requested file, or another output's line.
             return match self.asked.is_empty() {
                 true => Fit::Over,
                 false => self.line(line, &mut Sink::new(&mut Default::default(), "", "")),

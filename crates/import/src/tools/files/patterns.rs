@@ -1,4 +1,5 @@
-//! Tools whose lines are patterns, in `patterns.txt`: each tells which files of `/sys` and `/proc` it quotes, or which figures.
+//! Tools whose lines are patterns, in `patterns.txt`: each lists the files of `/sys` and `/proc` that it quotes, or its
+//! results.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
@@ -12,28 +13,29 @@ use super::kinds::{is_number, value_of};
 use crate::prompts;
 use crate::reading::*;
 
-/// The longest line that is held against patterns, in bytes.
+/// The longest line that is matched with patterns, in bytes.
 const LONGEST: usize = 1000;
 
 /// One pattern of a line.
 struct Pattern {
     opens: bool,
     counts: bool,
-    /// Words that the command has, and those with `!` before them that it has not; none where no command is needed.
+    /// Words that the command must have, and those with `!` before them that it must not have; none if no command is
+    /// needed.
     command: Vec<&'static str>,
     parts: Vec<Part>,
-    /// Paths and what they hold.
+    /// Paths and their contents.
     files: Vec<(&'static str, &'static str)>,
     figures: Vec<Figure>,
 }
 
 enum Part {
     Words(&'static str),
-    /// A name, whether it is told once in an output, and the kind of its value.
+    /// A name, whether it occurs once in an output, and the kind of its value.
     Take(&'static str, bool, &'static str),
 }
 
-/// A figure of a metric: the words of a published one, with places.
+/// A result of a metric: the words of a published one, with places.
 struct Figure {
     metric: &'static Definition,
     words: Vec<String>,
@@ -42,10 +44,10 @@ struct Figure {
 /// A tool's patterns.
 #[derive(Default)]
 struct Known {
-    /// The programs whose command line above is the tool's own; any where none is named.
+    /// The programs whose command line above is the tool's own; any if none is named.
     programs: Vec<&'static str>,
     patterns: Vec<Pattern>,
-    /// What is made of an output when it is over.
+    /// The results made at the end of an output.
     figures: Vec<Figure>,
 }
 
@@ -106,14 +108,14 @@ fn pattern(line: &'static str) -> Pattern {
     }
 }
 
-/// What stands before the first place of a template, in it, and behind it.
+/// The text before the first place of a template, in it, and after it.
 fn place(template: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = template.split_once('{')?;
     let (inner, after) = rest.split_once('}')?;
     Some((before, inner, after))
 }
 
-/// What a pattern took, by name; `None` where its unit is unknown.
+/// The values of a pattern, by name; `None` if the unit is unknown.
 type Values = BTreeMap<&'static str, Option<String>>;
 
 impl Pattern {
@@ -126,7 +128,7 @@ impl Pattern {
         self.command.iter().all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has(word)))
     }
 
-    /// Whether a line may be of this pattern, by its beginning and its end.
+    /// Whether a line may match this pattern, by its beginning and its end.
     fn may_be(&self, text: &str, command: Option<&Command>) -> bool {
         if !self.command.is_empty() && command.is_none() {
             return false;
@@ -155,7 +157,7 @@ impl Pattern {
             .then_some(values)
     }
 
-    /// The names of values that are told once.
+    /// The names of values that occur once.
     fn once(&self) -> impl Iterator<Item = &'static str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Take(name, true, _) => Some(*name),
@@ -164,7 +166,7 @@ impl Pattern {
     }
 }
 
-/// Whether the parts are all of `text`, each blank of which is one; what they took is added to `values`.
+/// Whether the parts match all of `text`, with each blank matching one; their values are added to `values`.
 fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Values) -> bool {
     let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
     let (name, kind) = match first {
@@ -177,7 +179,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         Some(Part::Words(words)) => text.match_indices(words).map(|(at, _)| at).collect(),
         _ => vec![text.len()],
     };
-    // What may be anything is as long as it can be.
+    // A part that matches anything is as long as possible.
     if matches!(kind, "r" | "command") {
         ends.reverse();
     }
@@ -186,7 +188,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         let fits = take(rest, &text[end..], command, values);
         if fits && !name.is_empty() {
             values.insert(name, value);
-            // What it was run under stands in it, too.
+            // Its wrapper is also in it.
             if kind == "command"
                 && let Some(under) = record::command_line::conditions(&text[..end])
             {
@@ -204,12 +206,12 @@ impl Figure {
         Some(Self { metric: metrics::find(metric)?, words: published::split_words(words).ok()? })
     }
 
-    /// Its words with what is told: one that stands in a place of which nothing is told is left out. `None` without its value, and
-    /// an error where that of a place is not told in full.
+    /// Its words with their values: a word in a place without a value is left out. `None` without the main value, and an error if
+    /// a place's value is incomplete.
     fn fill(&self, values: &Values) -> Option<Result<Vec<String>, ()>> {
         let mut words = Vec::new();
         for word in &self.words {
-            // `?name:WORD` stands there where the name is told, `!name:WORD` where it is not.
+            // `?name:WORD` is used if the name has a value, `!name:WORD` if it has none.
             let has = |names: &str| names.split('|').any(|name| values.contains_key(name));
             let asks = |sign: char| word.strip_prefix(sign).and_then(|word| word.split_once(':'));
             let word = match (asks('?'), asks('!')) {
@@ -240,8 +242,8 @@ enum Missing {
     Unit,
 }
 
-/// A template with the values in its places: `{a}`, of which `{a[3:0]}` are bits; `{a|b|=c}`, where `a` is not told, is `b`, or else
-/// the word c.
+/// A template with the values in its places: `{a}`, of which `{a[3:0]}` are bits; `{a|b|=c}` is `b` if `a` has no value, or else the
+/// word c.
 fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut filled = String::new();
     let mut rest = template;
@@ -262,23 +264,23 @@ fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     Ok(filled + rest)
 }
 
-/// Bits of a number, from the highest to the lowest that is meant.
+/// Bits of a number, from the highest to the lowest given.
 fn bits_of(value: &str, (high, low): (&str, &str)) -> Option<u64> {
     let (high, low): (u32, u32) = (high.parse().ok()?, low.parse().ok()?);
     Some(value.parse::<u64>().ok()? >> low & ((1_u64 << (high - low + 1)) - 1))
 }
 
-/// What the command line above tells of figures.
+/// Labels from the command line above.
 fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
     let line = match programs {
-        // Without one of these words it is what a document writes above.
+        // Without one of these words it is the text of a document.
         [] => command
             .filter(|command| prompts::may_be_command(&command.text))
             .map(|command| CommandLine::read(&command.text)),
         programs => command.map(|command| CommandLine::above(Some(&command.text), programs)),
     };
     let line = line.unwrap_or_default();
-    // What was timed is perf with what it ran.
+    // perf was timed together with its command.
     let name = if line.perf.is_some() { format!("perf stat {}", line.name) } else { line.name.clone() };
     let processes = line.option(&["-P"]).and_then(parse_whole).unwrap_or(1);
     let size = line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
@@ -296,7 +298,7 @@ fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
     known.into_iter().filter_map(|(name, value)| Some((name, Some(value?)))).collect()
 }
 
-/// The tool whose patterns stand at this place.
+/// The tool whose patterns are at this index.
 pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
     Tool {
         name,
@@ -324,9 +326,9 @@ struct PatternReader {
     values: Values,
     counted: Option<u32>,
     found: Found,
-    /// Where what is told once stood.
+    /// The places of values that occur once.
     seen: BTreeMap<&'static str, PendingLine>,
-    /// Figures of this output, by metric and place.
+    /// Results of this output, by metric and labels.
     made: HashSet<String>,
 }
 
@@ -344,7 +346,7 @@ impl PatternReader {
         }
     }
 
-    /// Takes the figures of a line; whether the output goes on: a figure that it has already is another one's.
+    /// Takes the results of a line; whether the output continues: a repeated result belongs to another output.
     fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
         for figure in &pattern.figures {
             let m = match figure.fill(&self.values) {

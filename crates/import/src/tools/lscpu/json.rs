@@ -16,7 +16,7 @@ pub(crate) const LSCPU_JSON: Tool = Tool {
     reader: |_| Box::new(JsonReader(Document::default())),
 };
 
-/// The list that a line begins: `"lscpu": [`.
+/// The list that begins on a line: `"lscpu": [`.
 fn begun(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(['{', ' ', '\t']).strip_prefix("\"lscpu\"")?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))
@@ -50,7 +50,7 @@ impl Reader for JsonReader {
     }
 }
 
-/// All entries in their order, within others too.
+/// All entries in their order, including nested ones.
 fn flatten<'a>(entries: &'a [Value], depth: usize, all: &mut Vec<&'a Value>) {
     for entry in entries.iter().filter(|_| depth <= DEEPEST) {
         all.push(entry);

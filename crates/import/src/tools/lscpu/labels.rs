@@ -1,14 +1,14 @@
-//! Labels of lscpu's list as lines are looked up by them.
+//! An index of the labels in lscpu's list.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::facts::{key, parse_cache_name};
 
-/// Every label of each thing, in every language: the thing's name, and below it its labels, indented.
+/// Every label of each value, in every language: the value's name, and below it its labels, indented.
 const LABELS: &str = include_str!("labels.txt");
 
-/// Things and their labels, of which a thing has several.
+/// Values and their labels, of which a value has several.
 pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     let mut thing = "";
     LABELS.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
@@ -20,23 +20,23 @@ pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// What a label says, with the number or name that it holds.
+/// A label's meaning, with its number or name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label<'a> {
     /// What it is: one of [`key`].
     pub key: &'static str,
     /// `L1d` of `L1d cache`, `3` of `NUMA node3 CPU(s)`.
     pub part: &'a str,
-    /// As it stands.
+    /// As written.
     pub text: &'a str,
 }
 
-/// Labels as lines are looked up by them.
+/// The index of labels.
 #[derive(Default)]
 struct Index {
-    /// Those without a part, of which the first counts.
+    /// Labels without a part, of which the first counts.
     exact: HashMap<&'static str, &'static str>,
-    /// Text before and behind the part; those that begin with the part stand last.
+    /// Text before and after the part; those that begin with the part come last.
     patterns: Vec<(&'static str, &'static str, &'static str)>,
 }
 
@@ -58,7 +58,7 @@ fn index() -> &'static Index {
 /// The longest label, in bytes.
 const LONGEST_LABEL: usize = 120;
 
-/// What the text before the colon means.
+/// The meaning of the text before the colon.
 pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_LABEL {
@@ -81,7 +81,7 @@ pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
     })
 }
 
-/// A line taken apart: what it tells, and the text of the value. A few translations forgot the colon.
+/// A line split into its label and the text of its value. A few translations forgot the colon.
 pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim();
     // Lists in prose have the same names.
@@ -90,7 +90,7 @@ pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     Some((find_label(name)?, value.trim()))
 }
 
-/// What a word of the catalogues says of a switch.
+/// The meaning of a switch's word in the catalogues.
 pub(super) fn is_on(word: &str) -> Option<bool> {
     match *index().exact.get(word)? {
         "is_enabled" => Some(true),

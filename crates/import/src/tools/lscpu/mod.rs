@@ -29,7 +29,7 @@ fn is_asked(command: Option<&Command>) -> bool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let Some((label, value)) = split_label(line.text) else { return false };
-    // Other tools have these, too: kernels and inxi the first, likwid-topology the others.
+    // Other tools also have these: kernels and inxi the first, likwid-topology the others.
     let loose = scan::is_one_of(label.text, "CPU|Cores per socket|Threads per core");
     match label.key {
         key::ARCHITECTURE if !loose => values::is_architecture(value),
@@ -45,11 +45,11 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 
 struct ListReader {
     list: List,
-    /// The line before told flags, which go on where a terminal or a mail broke them.
+    /// The line before held flags, which continue if a terminal or a mail broke them.
     flags: bool,
     /// The command line above is of lscpu.
     asked: bool,
-    /// A first line with an architecture, which package managers tell too, until another follows.
+    /// A first line with an architecture, which package managers also print, until another follows.
     first: Option<PendingLine>,
 }
 

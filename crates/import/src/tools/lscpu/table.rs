@@ -1,4 +1,4 @@
-//! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
+//! The tables of lscpu: `-e` and `-p` (one row per CPU), `-C` (one row per kind of cache).
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub(crate) const LSCPU_CACHES: Tool = Tool {
     reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
 };
 
-/// A column in lower case, and where it stands in the head, bytes from its first.
+/// A column in lower case, and its position in the head, bytes from its first.
 type Column = (Range<usize>, String);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ enum Form {
     Caches,
 }
 
-/// The words of a row, each with where it stands, bytes from the first.
+/// The words of a row, each with its position, bytes from the first.
 fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let text = text.trim_start();
     let place = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
@@ -56,7 +56,7 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 }
 
 impl Form {
-    /// The columns that a head names: all are known, so that none is misread. `-p` has an empty one before the caches.
+    /// The columns of a head: all must be known, so that none is misread. `-p` has an empty one before the caches.
     fn head(self, text: &str) -> Option<Vec<Column>> {
         let words: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
@@ -80,7 +80,7 @@ impl Form {
         columns.iter().all(|(_, name)| known(name)).then_some(columns)
     }
 
-    /// The cells of a row by their columns; where one is gone, or two have become one, nothing says which.
+    /// The cells of a row by their columns; if one is missing, or two were joined, nothing shows which.
     fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         let mut cells: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
@@ -91,7 +91,8 @@ impl Form {
         if let (Some(at), Some(more)) = (named, cells.len().checked_sub(columns.len())) {
             cells.drain(at..at + more);
         }
-        // Kernels of Arm tell no partitions of a line: there every other cell begins or ends where its column does.
+        // Kernels of Arm report no partitions of a line: in such rows every other cell begins or ends where its column
+        // does.
         let whole = cells.len() == columns.len();
         let mut left = columns.iter();
         let mut column = |place: &Range<usize>| {
@@ -140,12 +141,13 @@ impl Reader for Table {
     }
 }
 
-/// What a row has in a column.
+/// The cell of a row in a column.
 fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
-/// A row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables have CPUs offline, too.
+/// Takes a row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables also have offline
+/// CPUs.
 fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
@@ -170,7 +172,7 @@ fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -
     true
 }
 
-/// A row of a kind of cache, by the names of the columns in lower case; whether it is one.
+/// Takes a row of a kind of cache, by the names of the columns in lower case; whether it is one.
 fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
     let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
     let Some((name, cache)) = named else { return false };

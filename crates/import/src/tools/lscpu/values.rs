@@ -15,7 +15,7 @@ const LONGEST_FLAGS: usize = 32 << 10;
 enum How {
     Text,
     Flags,
-    /// A number of things, at least one and at most so many.
+    /// A number of things, from one to this many.
     Count(u32),
     /// A number that may be 0.
     Id,
@@ -26,15 +26,15 @@ enum How {
     Switch,
 }
 
-/// What a value is of.
+/// The subject of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Machine,
-    /// The kind of core that is being told of.
+    /// The current kind of core.
     Kind,
 }
 
-/// What is read: where it belongs in the record, and how it is written.
+/// The values to read: their place in the record, and their form.
 const VALUES: &[(&str, (Of, &str, How))] = &[
     (key::ARCHITECTURE, (Of::Machine, "machine.architecture", How::Text)),
     (key::CPUS, (Of::Machine, "machine.counts.cpus_present", How::Count(65_536))),
@@ -73,20 +73,20 @@ pub(super) fn is_architecture(value: &str) -> bool {
     scan::is_one_of(word, KNOWN) || word.starts_with("armv")
 }
 
-/// One output's values as they come.
+/// One output's values in reading order.
 #[derive(Default)]
 pub(super) struct List {
     pub(super) output: Lscpu,
-    /// Whether anything was told.
+    /// Whether it has any values.
     pub(super) begun: bool,
-    /// The kind of core that is being told of has counts, whether they can be true or not.
+    /// The current kind of core has counts, plausible or not.
     counted: bool,
     /// Its lists are masks (`--hex`), which are not read.
     masks: bool,
 }
 
 impl List {
-    /// Where two values say that one machine has two of what it has once, the lines from here on are of another list.
+    /// Two values of something that a machine has only once mean that the lines from here on are of another list.
     fn part_where(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
@@ -151,7 +151,7 @@ impl List {
         }
     }
 
-    /// Adds what is told. Of what a list tells once of a machine the later value would hide the former.
+    /// Adds a value. If a list has it once per machine, the later value would hide the earlier.
     fn put(&mut self, key: &'static str, of: Of, once: bool, fact: Fact<Datum>, sink: &mut Sink) {
         let kind = self.output.kinds.last();
         let known = if of == Of::Kind { kind } else { Some(&self.output.machine) };
@@ -171,12 +171,12 @@ impl List {
         values.0.insert(key, fact);
     }
 
-    /// The CPUs of a node, of which there may be none.
+    /// The CPUs of a node, which may have none.
     fn node(&mut self, part: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let Ok(node) = part.parse::<u32>() else { return Ok(()) };
         let path = format!("machine.nodes[{node}].cpus");
         let none = value.is_empty() || value == "-";
-        // Where the line of all CPUs is lost one number may be a mask.
+        // If the line of all CPUs is lost, a single number may be a mask.
         let number = value.bytes().all(|b| b.is_ascii_hexdigit()) && value != "0";
         if !none && (self.masks || number && self.output.machine.get(key::ONLINE).is_none()) {
             return Err((path, format!("{value:.60} may be a CPU mask; only lists are read")));
@@ -191,8 +191,8 @@ impl List {
         Ok(())
     }
 
-    /// One kind of cache. Before 2.34 lscpu told the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`), since
-    /// then the sum and how many they are.
+    /// One kind of cache. Before 2.34 lscpu printed the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`),
+    /// since then the sum and their number.
     fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let path = format!("machine.caches.{name}");
         let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
@@ -202,7 +202,7 @@ impl List {
         let is_counted = if printed.is_some() { instances.is_some() } else { unit.is_some() };
         let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));
         let Some((size, cache)) = size else {
-            // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
+            // Without a unit and a number of instances (old `--bytes`) nothing distinguishes one from the sum.
             return Err((path, format!("{value:.60} may be the size of one cache or of all")));
         };
         let sum = printed.is_none() && unit.is_some_and(|(_, iec)| iec);
@@ -224,7 +224,7 @@ impl List {
 /// What is not read, and why.
 type Why = (String, String);
 
-/// A value; `None` where it tells nothing, and why where it cannot be true.
+/// A value; `None` if it is empty, and why if it is impossible.
 fn read(how: How, value: &str) -> Result<Option<Datum>, String> {
     Ok(match how {
         How::Text => {

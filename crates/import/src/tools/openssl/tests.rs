@@ -1,4 +1,4 @@
-//! Real outputs, and what must come of them.
+//! Real outputs and their expected results.
 
 use crate::tools::testing::{damaged, figures, import, the};
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn seconds_of_old_versions_are_no_rates() {
     assert_eq!(of("+F5:22:253:6434.653465:0.000155"), [6434.653465]);
     assert_eq!(of("+F5:22:253:0.000155:6451.612903"), [6451.612903]);
     assert_eq!(of("+F6:0:253:Ed25519:5524.752475:2130.000000"), [5524.752475, 2130.0]);
-    // Neither the one nor the other.
+    // Neither of the two.
     assert!(of("+F2:2:2048:0.000250:60000.000000").is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Counters of one output, put together: totals over intervals and groups of CPUs, instructions per cycle, the clock.
+//! Counters of one output, combined: totals over intervals and groups of CPUs, instructions per cycle, the clock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use super::Run;
 use super::text::{Counter, Part, UNITS};
 use crate::reading::*;
 
-/// Names that perf knows an event by beside the one that records use.
+/// perf's other names of an event, beside the one in records.
 const SAME: &[(&str, &str)] = &[
     ("cpu-cycles", "cycles"),
     ("branch-instructions", "branches"),
@@ -23,9 +23,9 @@ const MOST_APART: f64 = 0.1;
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
-    /// `cpu_core` of `cpu_core/cycles/`; empty where there is one kind of core.
+    /// `cpu_core` of `cpu_core/cycles/`; empty if there is one kind of core.
     unit: String,
-    /// The name that records use.
+    /// The name in records.
     name: String,
     /// `u` of `cycles:u`; only what selects a mode.
     mode: String,
@@ -37,26 +37,26 @@ struct Slot {
     line: PendingLine,
     event: Event,
     part: Part,
-    /// It has a count, and not only lines that say that it has none.
+    /// It has a count, not only lines without one.
     counted: bool,
-    /// What was counted before the last figure.
+    /// The total before the last value.
     before: f64,
-    /// Since the last interval's begin: with several groups of events the count of the one that counted for the longest.
+    /// Since the start of the last interval: with several groups of events the count with the longest counting time.
     last: Estimate,
-    /// How far the counts of the groups are apart, as a share.
+    /// How far the counts of the groups differ, as a share.
     apart: f64,
-    /// Intervals that have a line of it, counted or not, and the last one's time.
+    /// Intervals with a line of it, counted or not, and the last one's time.
     seen: (u64, Option<f64>),
-    /// Those that have a count.
+    /// Intervals with a count.
     intervals: u64,
-    /// The groups of CPUs that it is the sum of.
+    /// The groups of CPUs whose sum it is.
     sum_of: Vec<String>,
-    /// The least share of time that it was counted for before the last figure.
+    /// The least counting share before the last value.
     least: Option<f64>,
     impossible: bool,
     spread: Option<f64>,
     stated_ipc: Option<f64>,
-    /// `B` for what was printed in MiB.
+    /// `B` for values printed in MiB.
     unit: &'static str,
 }
 
@@ -65,14 +65,14 @@ struct Slot {
 struct Estimate {
     value: f64,
     interval: Option<f64>,
-    /// The share of time that it was counted for, where that was told.
+    /// The counting share, if printed.
     coverage: Option<f64>,
 }
 
 /// All counters of one output.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// In the order in which they were first told.
+    /// In the order of their first lines.
     slots: Vec<Slot>,
     places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
@@ -88,7 +88,7 @@ impl Event {
         if !one_kind && !matches!(unit, "cpu_core" | "cpu_atom") {
             return Self { name: text.to_owned(), ..Self::default() };
         }
-        // `sched:sched_switch` is a tracepoint and no mode.
+        // `sched:sched_switch` is a tracepoint, not a mode.
         let is_mode = mode.bytes().all(|b| b"ukhHGpPDSWIeb:".contains(&b));
         let (name, mode) = if is_mode { (name, mode) } else { (text, "") };
         Self {
@@ -114,27 +114,28 @@ impl Counts {
         self.counted().next().is_none()
     }
 
-    /// Whether counters of intervals follow some of a whole run, or the other way round: another output's.
+    /// Whether counters of intervals follow some of a whole run, or the reverse: another output's.
     pub(super) fn is_of_another(&self, counter: &Counter) -> bool {
         self.counted().next().is_some_and(|slot| (slot.intervals > 0) != counter.interval.is_some())
     }
 
-    /// Whether the whole machine was counted, as far as the events tell it: figures of single CPUs and sockets need that,
-    /// and perf counts the CPUs' clock there where it counts a process's own.
+    /// Whether the whole machine was counted, as far as the events show it. Results of single CPUs and sockets need that,
+    /// and with it perf counts the CPUs' clock in place of a process's own.
     pub(super) fn system(&self) -> Option<bool> {
         let clock = |name: &str| self.counted().any(|slot| slot.event.name == name);
         (self.of_cpus() || clock("cpu-clock")).then_some(true).or(clock("task-clock").then_some(false))
     }
 
-    /// Whether single CPUs or groups of them were counted, which is only done where all are.
+    /// Whether single CPUs or groups of them were counted, which happens only if all are.
     pub(super) fn of_cpus(&self) -> bool {
         self.counted().any(|slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_)))
     }
 
-    /// Takes one counter; whether its unit is one that counts have.
+    /// Takes one counter; whether its unit is one of counts.
     pub(super) fn take(&mut self, counter: &Counter, line: Line, sink: &mut Sink) -> bool {
         let event = Event::read(&counter.event);
-        // Without a unit clocks are nanoseconds, and up to Linux 3 milliseconds with a fraction. Temperature is no count.
+        // Without a unit clocks are nanoseconds, and up to Linux 3 milliseconds with a fraction. Temperature is not a
+        // count.
         let is_clock = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
         let printed = match counter.unit.as_str() {
             "" if is_clock && counter.value.is_some_and(|value| value.fract() != 0.0) => "msec",
@@ -159,7 +160,7 @@ impl Counts {
         true
     }
 
-    /// The line was none of a counter's: what follows below is not of the counter above.
+    /// The line was not a counter's: further lines do not belong to the counter above.
     pub(super) fn leave(&mut self) {
         self.last = None;
     }
@@ -182,7 +183,7 @@ impl Counts {
             sink.withhold(&what, why, slot.line.line());
         }
         let slots = with_sums(slots);
-        // An event that was counted in several modes keeps its mode in its name.
+        // An event counted in several modes keeps its mode in its name.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
         for slot in &slots {
             *modes.entry(slot.of()).or_default() += 1;
@@ -208,7 +209,7 @@ impl Counts {
     }
 }
 
-/// The counts of groups of CPUs, and before them what they are together.
+/// The counts of groups of CPUs, and before them their sums.
 fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     let mut sums: BTreeMap<Event, Slot> = BTreeMap::new();
     for slot in &slots {
@@ -226,7 +227,7 @@ fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     sums.into_values().chain(slots).collect()
 }
 
-/// The lesser of what is known.
+/// The lesser of the known values.
 fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::min)
 }
@@ -245,7 +246,7 @@ impl Slot {
         }
         self.tail(counter, line, sink);
         if again {
-            // Another group's count of the same, and no further part of it.
+            // Another group's count of the same, not a further part of it.
             let apart = (self.last.value - former.value).abs() / former.value.max(self.last.value).max(1.0);
             self.apart = self.apart.max(apart);
             if self.last.coverage.unwrap_or(1.0) <= former.coverage.unwrap_or(1.0) {
@@ -260,12 +261,12 @@ impl Slot {
         self.before + self.last.value
     }
 
-    /// The least share of time that it was counted for, where that was told.
+    /// The least counting share, if printed.
     fn coverage(&self) -> Option<f64> {
         least(self.least, self.last.coverage)
     }
 
-    /// What stands behind a count: the share of time that it was counted for, and of instructions how many a cycle had.
+    /// The text after a count: the counting share, and for instructions their number per cycle.
     fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
         match counter.percent {
             // Rounding of the two times may print a little over.
@@ -290,7 +291,7 @@ impl Slot {
         }
     }
 
-    /// What it counts, whatever the mode.
+    /// The counted event, whatever the mode.
     fn of(&self) -> (&Part, &str, &str) {
         (&self.part, &self.event.unit, &self.event.name)
     }
@@ -311,7 +312,7 @@ impl Slot {
         }
     }
 
-    /// The count, with what is known of how it was made.
+    /// The count, with the details of its measurement.
     fn count(&self, in_modes: bool, run: &Run) -> Measurement {
         let (name, mode) = (self.event.plain(), self.event.mode.as_str());
         let name = if in_modes && !mode.is_empty() { format!("{name}:{mode}") } else { name };
@@ -342,7 +343,7 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
         .with_known_detail(detail::ATTACHED_TO, run.attached.as_deref())
 }
 
-/// Instructions per cycle from both counts; what perf printed must agree. A thread is no place of this metric.
+/// Instructions per cycle from both counts; perf's printed value must agree. A thread is not a place of this metric.
 fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     let kind = instructions.event.unit.as_str();
     let nobodys = !kind.is_empty() && run.workload.is_none() && !run.system;
@@ -356,7 +357,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
-    // Of intervals the last one's is told.
+    // With intervals it is the last one's.
     let stated = instructions.stated_ipc.filter(|_| instructions.intervals <= 1);
     let place = instructions
         .place(run)
@@ -371,7 +372,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if instructions.impossible || cycles.impossible {
         m.doubt = Some("its counted share of time is impossible".into());
     }
-    // Half of the last digit that is printed, and a little for groups that were counted at different times.
+    // Half of the last printed digit, and a little for groups that were counted at different times.
     let slack = 0.005 + (0.01 + instructions.apart + cycles.apart) * value.abs();
     if let Some(stated) = stated.filter(|stated| (stated - value).abs() > slack) {
         let shares = instructions.coverage().zip(cycles.coverage()).filter(|(one, other)| one != other);
@@ -395,7 +396,8 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     sink.add_figure(with_run(m, run), line);
 }
 
-/// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is none.
+/// The clock while the command ran: its cycles over its time on a CPU. Undefined for a whole machine, whose CPUs are also
+/// idle.
 fn clocks(cycles: &Slot, clock: &Slot, run: &Run, sink: &mut Sink) {
     if run.system || run.unknown || clock.total() <= 0.0 || cycles.impossible {
         return;

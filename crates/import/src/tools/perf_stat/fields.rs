@@ -1,4 +1,4 @@
-//! `perf stat -x SEPARATOR` and `perf stat -j`: a counter a line, in fields or as a JSON object.
+//! `perf stat -x SEPARATOR` and `perf stat -j`: one counter per line, in fields or as a JSON object.
 //!
 //! Fields, those in brackets only with the options that add them (perf-stat(1), "CSV FORMAT"):
 //! `[interval] [CPU0 | S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::text::{Counter, Part, is_event};
 use crate::reading::*;
 
-/// Separators that are recognised without the command line; `-x` takes any other.
+/// Separators recognised without the command line; `-x` takes any other.
 pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
-/// Fields of a line that no option made shorter.
+/// The least fields of a line without shortening options.
 const LEAST_FIELDS: usize = 5;
 
-/// Reads a line of fields. Without a known separator it must stand in the line so that nothing else can be meant.
+/// Reads a line of fields. Without a known separator the line must be unambiguous.
 pub(super) fn fields(text: &str, separator: Option<&str>) -> Option<Counter> {
     if let Some(separator) = separator {
         return split(text, separator, false);
@@ -41,7 +41,7 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     let fields = rejoined.as_ref().map_or(fields, |fields| fields.iter().map(String::as_str).collect());
     let is_value = |field: &str| field.starts_with("<not ") || parse_decimal(field).is_some();
     let is_unit = |field: &str| !is_value(field) && field.len() <= 12;
-    // The value is the first figure that a unit (which is no figure) and an event follow.
+    // The value is the first number followed by a unit (which is not a number) and an event.
     let mut triples = fields.windows(3).take(4);
     let at = triples.position(|of| is_value(of[0]) && is_unit(of[1]) && is_event(of[2]))?;
     let (front, rest) = fields.split_at(at);
@@ -79,8 +79,8 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     Some(counter)
 }
 
-/// The fields of a line whose numbers have the separator as their decimal mark: `140,97,msec,task-clock,140973112,100,00,,…`. The share
-/// of time has two digits behind it there, and so has a value with a unit.
+/// The fields of a line whose numbers have the separator as their decimal mark: `140,97,msec,task-clock,140973112,100,00,,…`. The
+/// counting share then has two decimals, and so has a value with a unit.
 fn rejoin(fields: &[&str]) -> Option<Vec<String>> {
     let digits =
         |at: usize| fields.get(at).is_some_and(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));

@@ -1,5 +1,5 @@
-//! `perf stat`: counters of a command, of a process that ran already or of the whole machine; as text, in fields (`-x`)
-//! and as JSON (`-j`).
+//! `perf stat`: counters of a command, of a running process or of the whole machine; as text, in fields (`-x`) and as
+//! JSON (`-j`).
 
 mod counts;
 mod fields;
@@ -14,27 +14,27 @@ use self::text::Counter;
 use crate::reading::*;
 use record::command_line::{CommandLine, comparable_name, conditions};
 
-/// How an output begins.
+/// The beginning of an output.
 const HEAD: &str = "Performance counter stats for ";
 
-/// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
+/// Frequently requested events, which identify a counter's line if nothing above it does.
 const KNOWN: &str = "cycles|instructions|branches|task-clock|cpu-clock|cs|faults|migrations|page-faults|context-switches|\
     cpu-migrations|cpu-cycles|ref-cycles|bus-cycles|cache-misses|cache-references|branch-misses|branch-instructions|slots";
 
-/// What is known of a run as a whole.
+/// The properties of a whole run.
 #[derive(Debug, Default)]
 struct Run {
-    /// The command as runs of it are compared.
+    /// The command under its comparable name.
     workload: Option<String>,
     /// Whether the whole machine was counted.
     system: bool,
-    /// Whether nothing tells if it was the whole machine or one process.
+    /// Whether it is unknown if it was the whole machine or one process.
     unknown: bool,
-    /// Runs that the figures are means of.
+    /// Number of runs whose means the results are.
     runs: Option<u64>,
-    /// The CPUs that were counted, where not all were.
+    /// The counted CPUs, if not all.
     cpus: Option<String>,
-    /// The process or thread that was counted, where it ran already.
+    /// The counted process or thread, if it was already running.
     attached: Option<String>,
 }
 
@@ -49,7 +49,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     if text.contains(HEAD) || is_interval_head(text) || is_share() {
         return true;
     }
-    // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
+    // In every layout a counter's line has letters and begins with a number, a part's name or a brace.
     if !text.trim_start().starts_with(|c: char| c.is_ascii_alphanumeric() || "<{".contains(c)) {
         return false;
     }
@@ -62,7 +62,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     let named = |counter: &Counter| {
         counter.event.contains("cycles") || counter.event.contains("instructions") || known(counter)
     };
-    // What stands before the first separator is one word.
+    // The text before the first separator is one word.
     let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
     let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
     fields::json(text).is_some()
@@ -76,14 +76,14 @@ fn is_interval_head(text: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with("time ") && rest.contains("counts"))
 }
 
-/// A time that perf printed.
+/// A printed time.
 struct PrintedTime {
     seconds: f64,
     spread: Option<f64>,
     line: PendingLine,
 }
 
-/// What stands behind the times of a run.
+/// The text after the times of a run.
 const TIMES: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
 
 #[derive(Default)]
@@ -95,7 +95,7 @@ struct PerfReader {
     over: bool,
     counts: Counts,
     shares: topdown::Shares,
-    /// As [`TIMES`] has them.
+    /// In the order of [`TIMES`].
     times: [Option<PrintedTime>; 3],
 }
 
@@ -117,7 +117,7 @@ impl PerfReader {
     /// `Performance counter stats for 'sleep 1' (10 runs):`
     fn heading(&mut self, rest: &str) {
         self.head = true;
-        // Documents have other quotation marks.
+        // Documents use other quotation marks.
         let rest = rest.replace(['‘', '’'], "'");
         let mut target = rest.trim().trim_end_matches(':').trim_end();
         if let Some((front, runs)) = target.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
@@ -141,7 +141,7 @@ impl PerfReader {
         }
     }
 
-    /// The line says a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
+    /// The line has a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
     fn take_time(&mut self, line: Line) -> Option<()> {
         let (number, rest) = numbers::split_leading(line.text)?;
         let after = match rest.trim().strip_prefix("+-") {
@@ -168,10 +168,10 @@ impl PerfReader {
             .or_else(|| fields::fields(text, None))
     }
 
-    /// What the figures are of: a window over a whole machine (`-a sleep 10`) is no workload, and a process that was
-    /// attached to is not the command that only told for how long.
+    /// The subject of the results: a window over a whole machine (`-a sleep 10`) is not a workload, and an attached
+    /// process is not the command that only set the duration.
     fn settle(&mut self) {
-        // Fields, JSON and intervals say nothing of it themselves.
+        // Fields, JSON and intervals do not contain it themselves.
         if !self.head && self.command.is_none() {
             let system = self.counts.system();
             self.run.system = system == Some(true);
@@ -196,7 +196,7 @@ impl Reader for PerfReader {
             return Fit::Between;
         }
         if let Some(at) = text.find(HEAD) {
-            // With --summary the totals of all intervals stand behind them, as an output of their own.
+            // With --summary the totals of all intervals follow them, as a separate output.
             if self.head || self.over || !self.counts.is_empty() {
                 return Fit::Over;
             }
@@ -243,7 +243,7 @@ impl Reader for PerfReader {
         sink.under = sink.under.take().or(self.under.take());
         std::mem::take(&mut self.counts).into_sink(&self.run, sink);
         std::mem::take(&mut self.shares).into_sink(&self.run, sink);
-        // The time of a command that only says how long to look is nobody's speed.
+        // The time of a command that only sets the duration is not a speed.
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()
         {

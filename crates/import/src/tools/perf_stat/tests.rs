@@ -1,4 +1,4 @@
-//! Real outputs, and what must come of them.
+//! Real outputs and their expected results.
 
 use proptest::prelude::*;
 use record::Label;
@@ -163,7 +163,7 @@ fn intervals_add_up_and_their_sums_give_the_ipc() {
         "{text}^C     2.512345678        500,000      cycles\n     2.512345678        250,000      instructions\n"
     );
     assert_eq!(value(&import(&ended), "core.ipc source=pmu"), 1.1);
-    // Of an interval that has one of the two nothing follows.
+    // From an interval with one of the two nothing follows.
     let cut = import(&format!("{text}     2.512345678        250,000      instructions\n"));
     assert!(!figures(&cut).iter().any(|f| f.starts_with("core.ipc")) && cut.import.withheld.len() == 1);
 }
@@ -190,7 +190,7 @@ fn cpus_stay_apart_and_groups_have_a_sum() {
         assert_eq!(value(&imported, &format!("core.ipc source=pmu scope={scope}")), ipc);
     }
     assert!(imported.import.contradictions.is_empty(), "{:?}", imported.import.contradictions);
-    // Where a CPU is its own group, how many it has stands behind it.
+    // If a CPU is its own group, the number of its CPUs follows it.
     let imported = import(&text.replace("S0-D0-C0", "CPU0").replace("S1-D0-C0", "CPU1"));
     assert_eq!(value(&imported, "counter.count event=cycles cpu=1 scope=system"), 1000.0);
 }
@@ -214,7 +214,7 @@ fn an_event_of_several_groups_is_one_count_and_no_sum() {
         " Performance counter stats for 'x':\n\n  1,000  cycles  (50.00%)\n  2,000  cycles  (50.00%)\n",
     );
     assert!(apart.measurements[0].value() == 1000.0 && apart.measurements[0].doubt.is_some());
-    // In each interval one, too.
+    // Also in each interval one.
     let text = "#           time             counts unit events\n     1.000123456      1,000      cycles\n     1.000123456      \
         1,010      cycles\n     2.000123456      500      cycles\n     2.000123456      510      cycles\n";
     let cycles = import(text).measurements[0].clone();

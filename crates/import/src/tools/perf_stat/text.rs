@@ -1,4 +1,4 @@
-//! A line of `perf stat` as people read it, in the layouts of all versions since 2.6.32:
+//! A human-readable line of `perf stat`, in the layouts of all versions since 2.6.32:
 //!
 //! ```text
 //! [  INTERVAL ][CPU0|S0  2|comm-123]   VALUE [UNIT] EVENT [(msec)]  [#  METRIC]  [( +-  0.51% )]  [(25.02%)]
@@ -6,12 +6,12 @@
 
 use crate::reading::*;
 
-/// What a counter's line says.
+/// The content of a counter's line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counter {
     /// Seconds since the start, with `-I`.
     pub interval: Option<f64>,
-    /// Whose count it is, where it is not everything's.
+    /// The counted part, if not everything.
     pub part: Part,
     /// The count as printed (a time in its unit); `None` for `<not counted>` and `<not supported>`.
     pub value: Option<f64>,
@@ -19,15 +19,15 @@ pub(super) struct Counter {
     pub unit: String,
     /// The event as printed.
     pub event: String,
-    /// What stands behind `#`.
+    /// The text after `#`.
     pub comment: String,
     /// Standard error of the mean of several runs, as a share.
     pub spread: Option<f64>,
-    /// The share of time that it was counted for, percent.
+    /// The counting share, percent.
     pub percent: Option<f64>,
 }
 
-/// Whose count a line is.
+/// The counted part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Part {
     /// The command's, or the whole machine's.
@@ -41,7 +41,7 @@ pub(super) enum Part {
     Thread(String),
 }
 
-/// Units that counts have: a factor, and what it makes of them. A task's clock is counted in nanoseconds.
+/// Units of counts: a factor, and the resulting unit. A task's clock is counted in nanoseconds.
 pub(super) const UNITS: &[(&str, (f64, &str))] = &[
     ("", (1.0, "")),
     ("ns", (1.0, "ns")),
@@ -59,7 +59,7 @@ pub(super) const UNITS: &[(&str, (f64, &str))] = &[
 /// Reads a counter's line; `None` for any other.
 pub(super) fn counter(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
-    // The tail stands behind the metric, or where there is none behind the event.
+    // The tail follows the metric, or without one the event.
     let (left, right) = match text.split_once('#') {
         Some((left, right)) => (left, tail(right, &mut counter)),
         None => (tail(text, &mut counter), ""),
@@ -80,14 +80,14 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     let first = words.next()?;
     let (unit, event) = match scan::find(UNITS, first) {
         Some(_) => (first, words.next()?),
-        // Up to Linux 4.17 the unit stood behind: `task-clock (msec)`.
+        // Up to Linux 4.17 the unit followed it: `task-clock (msec)`.
         None => (words.clone().next().map_or("", |word| word.trim_matches(['(', ')'])), first),
     };
     let unit = scan::find(UNITS, unit).map_or("", |_| unit);
     if !is_event(event) || words.count() > 1 || first == "C" {
         return None;
     }
-    // A fraction of an event is a time whose unit is lost; `msectask-clock` lost the blank between them.
+    // A fraction of an event is a time without its unit; `msectask-clock` lost the blank between them.
     let timed = !unit.is_empty() || scan::begins(event, "task-clock|cpu-clock");
     let whole = |number| numbers::parse_whole(number).map(|count| count as f64).filter(|_| unit.is_empty());
     let read = |number| whole(number).or_else(|| numbers::parse_decimal(number).filter(|_| timed));
@@ -99,7 +99,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     Some(counter)
 }
 
-/// The line below a counter's, that holds only a further metric and the counter's tail.
+/// The line below a counter's, with only a further metric and the counter's tail.
 pub(super) fn continuation(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
     let comment = tail(text.trim_start().strip_prefix('#')?, &mut counter);
@@ -108,7 +108,7 @@ pub(super) fn continuation(text: &str) -> Option<Counter> {
     Some(counter)
 }
 
-/// Takes `( +-  0.51% )  (25.02%)` off the end.
+/// Removes `( +-  0.51% )  (25.02%)` from the end.
 fn tail<'a>(text: &'a str, counter: &mut Counter) -> &'a str {
     let mut rest = text.trim_end();
     while let Some((front, inner)) = rest.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')) {
@@ -130,7 +130,7 @@ fn counts(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '<')
 }
 
-/// Seconds of `-I`: nine digits behind the point, and a further column.
+/// Seconds of `-I`: nine decimals, and a further column.
 fn interval(text: &str) -> Option<(f64, &str)> {
     let (number, after) = text.split_once(char::is_whitespace)?;
     let (_, fraction) = number.split_once(['.', ','])?;
@@ -148,7 +148,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
         return None;
     }
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    // How many CPUs a group has.
+    // The number of CPUs in a group.
     let size =
         after.trim_start().split_once("  ").filter(|(number, behind)| is_number(number) && counts(behind));
     if let Some(cpu) = word.strip_prefix("CPU").and_then(|cpu| cpu.parse().ok()) {
@@ -165,9 +165,9 @@ fn part(text: &str) -> Option<(Part, &str)> {
     is_number(tid).then(|| (Part::Thread(word.to_owned()), after))
 }
 
-/// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. What stands in square
-/// brackets is no part of it: perf 6.12 prints who counts behind it, `cpu-migrations [software]`. Nor is a unit that a margin
-/// broke off: `0.107 CPUs utilized`.
+/// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. A text in square
+/// brackets is not part of it: perf 6.12 prints the counting unit after it, `cpu-migrations [software]`. Neither is a unit
+/// broken off by a margin: `0.107 CPUs utilized`.
 pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')

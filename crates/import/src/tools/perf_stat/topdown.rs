@@ -4,8 +4,8 @@
 use super::Run;
 use crate::reading::*;
 
-/// The categories of levels 1 and 2 as records have them. perf has underscores for the dashes and `tma_` before; before 6.3 it had
-/// blanks and capitals: `Bad Speculation`.
+/// The categories of levels 1 and 2 as in records. perf has underscores for the dashes and `tma_` before; before 6.3 it had blanks
+/// and capitals: `Bad Speculation`.
 const CATEGORIES: &[&str] = &[
     "retiring",
     "bad-speculation",
@@ -29,12 +29,12 @@ pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
         let [.., figure, name] = fields[..] else { return None };
         return Some((category(name)?, numbers::parse_decimal(figure)? / 100.0));
     }
-    // Standard errors and shares of time have a percent sign, too.
+    // Standard errors and shares of time also have a percent sign.
     let mut percents = text.match_indices('%');
     let (front, category) =
         percents.find_map(|(at, _)| Some((&text[..at], category(text.get(at + 1..)?)?)))?;
     let number = front.trim_end_matches(|c: char| !c.is_ascii_digit());
-    // A comma parts two numbers in a line of fields.
+    // A comma separates two numbers in a line of fields.
     let marks = if text.contains('#') { ".," } else { "." };
     let at = number.rfind(|c: char| !c.is_ascii_digit() && !marks.contains(c)).map_or(0, |at| at + 1);
     Some((category, numbers::parse_decimal(number.get(at..)?)? / 100.0))
@@ -73,17 +73,17 @@ pub(super) fn is_metric(text: &str) -> bool {
     ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
 }
 
-/// Shares as they come.
+/// Shares in reading order.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    /// The lines are of one kind of core of several, which the metric does not tell apart.
+    /// The lines are of one of several kinds of core, which the metric does not distinguish.
     of_a_kind: bool,
     all: Vec<(&'static str, f64, PendingLine)>,
-    /// The columns of a table that has begun.
+    /// The columns of the current table.
     columns: Vec<&'static str>,
 }
 
-/// Shares of one output that are kept.
+/// The most shares saved from one output.
 const MOST: usize = 4096;
 
 impl Shares {
@@ -106,7 +106,7 @@ impl Shares {
         true
     }
 
-    /// Whether the line tells one.
+    /// Whether the line has one.
     pub(super) fn take(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
         if scan::begins(text, "TopdownL|PipelineL") {
@@ -122,7 +122,7 @@ impl Shares {
         true
     }
 
-    /// Each as a figure; of several of one category, of intervals or groups of CPUs, none is the run's.
+    /// Each as a result; if there are several of one category, of intervals or groups of CPUs, none is the run's.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {

@@ -1,4 +1,4 @@
-//! Machines that are not all cores of one kind in nodes with CPUs, and texts that only look like lscpu's.
+//! Machines with cores of several kinds or nodes without CPUs, and texts that only look like lscpu's.
 
 use crate::tools::testing::import;
 use crate::{Error, Importer, Split};
@@ -48,7 +48,7 @@ fn sums_of_caches_are_divided_where_all_are_of_one_size() {
     assert_eq!(caches(&hybrid), [(3, Unified, Some(24 * MIB), 1)]);
     let imported = import(&hybrid);
     assert!(imported.coverage.iter().any(|part| part.what == "caches"), "{:?}", imported.coverage);
-    // All of these sums can be divided, and none may be: two threads a core and 24 CPUs of 16 cores.
+    // All of these sums can be divided, and none may be: two threads per core and 24 CPUs of 16 cores.
     let even = list(
         "CPU(s): 24\nThread(s) per core: 2\nCore(s) per socket: 16\nSocket(s): 1\nL1d cache: 640 KiB (16 instances)\nL1i cache: 768 KiB (16 instances)\nL2 cache: 32 MiB (16 instances)\n",
     );
@@ -104,7 +104,7 @@ fn physical_numbers_of_cores_need_their_package() {
     let machine = import(&format!("$ lscpu -e -y\nCPU NODE SOCKET CORE\n{rows}")).machine;
     assert_eq!((machine.counts.packages, machine.counts.cores), (Some(2), Some(4)));
     assert_eq!(machine.cpus[1].siblings.to_string(), "1,5");
-    // Clusters number their cores anew.
+    // Clusters number their cores from 0 again.
     let clusters = "CPU CLUSTER SOCKET CORE\n0 0 0 0\n1 0 0 1\n2 1 0 0\n3 1 0 1\n";
     assert_eq!(import(clusters).machine.counts.cores, Some(4));
 }
