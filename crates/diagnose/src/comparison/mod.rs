@@ -38,7 +38,7 @@ pub use method::remark_scope;
 pub(crate) use row_figures::name_alone;
 pub use row_figures::{Figure, RowFigure, row_figures};
 use rows::Rows;
-pub use suggestions::suggest;
+pub use suggestions::{comparable_references, suggest};
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 

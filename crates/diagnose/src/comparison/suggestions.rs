@@ -2,13 +2,13 @@
 
 use record::document::Tool;
 use record::import::PUBLISHED_FIGURES;
-use record::phrase::quote_word;
+use record::phrase::{join_most, quote_word};
 use record::{Label, Measurement, Record, Text, detail, text};
 
 use std::collections::BTreeSet;
 
 use super::work::{Works, is_own};
-use super::{Extent, Side};
+use super::{Extent, Side, compare};
 
 /// The prefix of reference machines that ship with linespeed.
 const REFERENCE: &str = "reference:";
@@ -217,4 +217,20 @@ fn list_tools(record: &Record) -> Vec<String> {
         }
     }
     tools
+}
+/// Reference machines that are named.
+const NAMED: usize = 6;
+
+/// The reference machines that have results in common with one that has none with the others; all but this one are `references`.
+pub fn comparable_references(side: &Side, references: &[(String, Record)], tool: &Tool) -> Text {
+    let shares = |(name, record): &&(String, Record)| {
+        let other = Side { name, source: name, record };
+        !compare(&[*side, other], 0, tool.clone(), Extent::Summary).rows.is_empty()
+    };
+    let names: Vec<String> = references.iter().filter(shares).map(|(name, _)| name.clone()).collect();
+    let (name, others) = (side.name.to_owned(), join_most(&names, NAMED));
+    match names.is_empty() {
+        true => text!("No reference machine has results in common with {name}.", name),
+        false => text!("Reference machines with results in common with {name}: {others}.", name, others),
+    }
 }

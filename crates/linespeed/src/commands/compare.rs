@@ -2,10 +2,9 @@
 
 use diagnose::{Extent, Side, compare};
 use measure::list;
+use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;
-use record::phrase::join_most;
-use record::{Record, Text, text};
 use report::terminal;
 use report::view::{Form, View};
 
@@ -86,7 +85,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         comparison.notes.extend(diagnose::suggest(&sides, measurements, here, newer));
         let is_reference = |side: &&Side| side.source.starts_with(reference::PREFIX);
         if shares_nothing && let Some(side) = sides.iter().find(is_reference) {
-            comparison.notes.extend(comparable_references(side, &comparison.tool));
+            let others = reference::records_but(side.source, env!("CARGO_PKG_VERSION"));
+            comparison.notes.push(diagnose::comparable_references(side, &others, &comparison.tool));
         }
     }
     let gate = terms.map(|terms| gate::held(diagnose::gate(&comparison, terms)));
@@ -106,25 +106,6 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     gate::write_junit(junit, gate.as_ref(), suite)?;
     gate::code(gate)
 }
-
-/// The reference machines that have results in common with one that has none with the others.
-fn comparable_references(side: &Side, tool: &Tool) -> Option<Text> {
-    let all = reference::records_but(side.source, env!("CARGO_PKG_VERSION"));
-    let shares = |(name, record): &(String, Record)| {
-        let other = Side { name, source: name, record };
-        let own = Side { name: side.name, source: side.source, record: side.record };
-        !compare(&[own, other], 0, tool.clone(), Extent::Summary).rows.is_empty()
-    };
-    let names: Vec<String> = all.into_iter().filter(shares).map(|(name, _)| name).collect();
-    let (name, others) = (side.name.to_owned(), join_most(&names, NAMED));
-    Some(match names.is_empty() {
-        true => text!("No reference machine has results in common with {name}.", name),
-        false => text!("Reference machines with results in common with {name}: {others}.", name, others),
-    })
-}
-
-/// Reference machines that are named.
-const NAMED: usize = 6;
 
 /// The records of a record's machine that are newer, with their names, the newest first.
 fn newer_records(own: &Record) -> Vec<(String, Record)> {
