@@ -14,7 +14,7 @@ pub fn hold(us: u32) -> Result<File, Refusal> {
     os::hold_idle_states(i32::try_from(us).unwrap_or(i32::MAX)).map_err(|error| Refusal::new(PATH, &error))
 }
 
-/// The limit in force, microseconds: the lowest of all that are held. `None` if it cannot be read.
+/// The limit in force, microseconds: the lowest of all requests. `None` if it cannot be read.
 pub fn read_latency_in_force() -> Option<u32> {
     let mut bytes = [0u8; 4];
     File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;
