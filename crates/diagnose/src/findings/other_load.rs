@@ -71,7 +71,7 @@ fn is_of_commands(case: &Case) -> bool {
         && measured.iter().any(|m| m.detail.has(detail::COMMAND))
 }
 
-/// Whether time lost to others was measured as zero.
+/// Whether time lost to others was measured, and is negligible.
 fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }
