@@ -1,5 +1,4 @@
-//! Packs the texts of the machines, each of which is asked for seldom (a third of their size in the program), and makes the list of
-//! `machines.list`.
+//! Packs the rarely used texts of the machines (to a third of their size in the program), and creates the list from `machines.list`.
 
 use std::error::Error;
 use std::path::Path;

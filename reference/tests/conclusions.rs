@@ -1,5 +1,5 @@
-//! What the documents concluded from these machines, as linespeed concludes it from the same figures; and what they
-//! concluded that the figures do not carry.
+//! The documents' conclusions about these machines that linespeed also draws from the same results, and those that the
+//! results do not support.
 
 use diagnose::{Extent, Side, compare};
 use record::Label;
@@ -69,7 +69,7 @@ fn the_machine_of_196_cores_waits_for_memory() {
         "{why:#?}"
     );
     let big = of("load-generator-196");
-    // What its devices are made for was read on another machine.
+    // The rating of its devices was read on another machine.
     assert!(big.diagnosis.findings.iter().all(|finding| finding.rule != "memory-speed"));
     assert_eq!(big.machine.memory_devices[0].rated_mt_s, None);
     let said = side_by_side(&["load-generator-196", "load-generator-72"]);
@@ -103,7 +103,7 @@ fn siblings_add_what_openssls_figures_say() {
     };
     assert!(codes(&says).iter().any(|code| code == "siblings-measured"), "{says}");
     assert_eq!(says.value("cpus"), Some(&record::text::Value::Count(64)), "{says}");
-    // Its one thread falls out at 8 KiB, which decides nothing then.
+    // Its single thread is an outlier at 8 KiB, which then decides nothing.
     assert_eq!(adds("xeon-8269cy", 8192), None);
     let of_sizes = [64, 256, 1024].map(|bytes| adds("xeon-8269cy", bytes).expect("intel").0);
     assert_eq!(of_sizes, [18.5, 16.9, 17.3]);
@@ -112,7 +112,7 @@ fn siblings_add_what_openssls_figures_say() {
     let counts = ["cores", "threads"].map(|name| says.value(name).cloned());
     assert_eq!(counts, [52, 32].map(|count| Some(record::text::Value::Count(count))), "{says}");
     assert_eq!(adds("kunpeng-920-4826", 8192), None);
-    // What the text says of siblings does not follow from these figures, and each record says so.
+    // The text's statement about siblings does not follow from these results, and each record says so.
     for (name, claim) in [("hygon-5280", "0.2 of a core"), ("xeon-8269cy", "half a core")] {
         let import = of(name).import.expect("imported");
         assert!(import.contradictions.iter().any(|one| one.says.contains(claim)), "{name}");

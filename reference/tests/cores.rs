@@ -1,11 +1,11 @@
-//! The machines that ship and the captured ones, beside what is known of processors: each is of the right design, or of none.
+//! Checks shipped and captured machines against the data on processors: each has the right design, or none.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use record::{Label, Record};
 
-/// The design of each that is known; all others are of none.
+/// The design of each known one; all others have none.
 const DESIGNS: [(&str, &str); 25] = [
     ("altra-max", "neoverse-n1"),
     ("altra-vm", "neoverse-n1"),
@@ -88,7 +88,7 @@ fn each_captured_machine_is_of_the_right_design_or_of_none() {
 #[test]
 fn a_references_own_memory_is_as_slow_as_its_like() {
     let mut beside = Vec::new();
-    // Where the dies of a package are interleaved no memory is a die's own.
+    // If the dies of a package are interleaved no memory belongs to one die.
     for machine in reference::MACHINES.iter().filter(|machine| machine.name != "hygon-7280-interleaved") {
         let record = of(machine);
         let core = diagnose::cores::of_machine(&record.machine);
@@ -141,6 +141,6 @@ fn a_percentile_is_among_records_of_such_machines_alone() {
     let like = diagnose::like(&record("hygon-7280"), &[], Some(&all));
     assert_eq!(like.among, Some(2));
     let latency = like.figures.iter().find(|row| row.what == "memory latency, own node").unwrap();
-    // One of two is below, the other is itself.
+    // One of two is below; the other is the record itself.
     assert_eq!(latency.percentile, Some(0.75), "{latency:?}");
 }

@@ -1,4 +1,4 @@
-//! The texts that ship: each makes a record in which everything is understood and says where it came from.
+//! The shipped texts: each gives a record in which everything is understood and has its source.
 
 #[test]
 fn every_text_makes_a_record_of_which_nothing_is_lost() {

@@ -88,7 +88,7 @@ pub fn check(
     Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures, busy }
 }
 
-/// Other programs, where they used more than [`BUSY`] of the CPUs while this was measured.
+/// Other programs, if they used more than [`BUSY`] of the CPUs during the measurement.
 fn busy(here: &Record) -> Option<Busy> {
     let cpus = here.machine.counts.cpus_online?;
     let by_others = used_by_others(here)?;

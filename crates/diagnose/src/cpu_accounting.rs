@@ -1,4 +1,4 @@
-//! Who used the CPUs while a record was measured.
+//! Which processes used the CPUs while a record was measured.
 
 use crate::shape;
 use record::command_run::Around;

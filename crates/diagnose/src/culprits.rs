@@ -1,4 +1,4 @@
-//! Who else worked, by name, and what they use.
+//! Which other processes worked, by name, and what they used.
 
 use record::command_run::Ceilings;
 use record::diagnosis::BoundKind;
@@ -13,7 +13,7 @@ const MOST: usize = 3;
 /// CPUs that one has to use to be named, and its part of what all the others use.
 const LEAST: f64 = 0.05;
 const PART: f64 = 0.1;
-/// From this share of its samples on a process takes memory, a cache, or sockets from others.
+/// From this share of its samples on a process counts as using memory, a cache, or sockets.
 const TAKES: f64 = 0.25;
 /// The fewest decoded samples for a conclusion.
 const ENOUGH: u64 = 20;
@@ -79,7 +79,7 @@ fn visible(name: &str) -> String {
     record::phrase::visible(std::path::Path::new(name))
 }
 
-/// What it takes beside CPU time.
+/// What it uses beside CPU time.
 fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
     let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);

@@ -3,10 +3,10 @@
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// Half the span in octaves over which a slope is taken: two steps to each side at eight sizes an octave.
+/// Half the span in octaves of a slope: two steps to each side at eight sizes per octave.
 const HALF_SPAN: f64 = 0.25;
-/// Rise below which a step is no level of its own. The smallest ratio between neighbouring levels published is
-/// about 1.5 (L3 to memory under load); a TLB's reach shows as 1.1 to 1.25.
+/// A step with a smaller rise is not a level of its own. The smallest published ratio between neighbouring levels is about 1.5 (L3 to
+/// memory under load); a TLB's reach shows as 1.1 to 1.25.
 const LEAST_RISE: f64 = 1.25;
 /// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
 const VALLEY: f64 = 0.5;
@@ -19,7 +19,7 @@ const FOOT: f64 = 0.25;
 const LAST_POINTS: usize = 5;
 /// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
 const LEFT: f64 = 0.15;
-/// It has left it at this ratio at the latest: a climb over many octaves reaches the share above too late.
+/// At this ratio at the latest the level has ended: a climb over many octaves reaches the share above too late.
 const LEFT_RATIO: f64 = 1.15;
 
 /// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
@@ -70,12 +70,12 @@ impl Curve {
         Self { bytes, raw, x, y, noise }
     }
 
-    /// How many sizes it has.
+    /// The number of sizes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether it has no point.
+    /// Whether it has no points.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -264,9 +264,8 @@ fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
     (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
 }
 
-/// The median of five neighbours, of three next to the ends and for the ends themselves. It leaves a curve that never
-/// falls as it is (but for its two end points, which take their neighbour's value), and takes out spikes of up to two
-/// points, one at the ends.
+/// The median of five neighbours, of three next to the ends and at the ends themselves. It leaves a monotonic curve unchanged (except for
+/// the two end points, which get their neighbour's value), and removes spikes of up to two points, at the ends of one.
 fn running_median(values: &[f64]) -> Vec<f64> {
     let Some(last) = values.len().checked_sub(1).filter(|last| *last >= 2) else {
         return values.to_vec();

@@ -54,7 +54,7 @@ pub(crate) fn size_of(measurement: &Measurement) -> u64 {
     measurement.labels.count(Label::Bytes).unwrap_or(0)
 }
 
-/// The node whose memory answers fastest: by the median over the sizes that it shares with the most measured one.
+/// The node with the fastest memory: by the median over the sizes it shares with the node with the most measurements.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: BTreeSet<Option<u64>> = points.iter().map(|m| m.labels.count(Label::Node)).collect();
     nodes

@@ -1,5 +1,4 @@
-//! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
-//! interrupts or without.
+//! What each layer of a machine adds to the time of one routine: kernel, user program, guest; pinned or not, with interrupts or without.
 
 use record::diagnosis::Layer;
 use record::text::Value;
@@ -87,7 +86,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .collect()
 }
 
-/// What a layer takes over the fastest. Its repetition alone can take less, which is noise and no cost.
+/// The overhead of a layer relative to the fastest. Only its repetition can take less, which is noise.
 fn says(over: f64) -> Text {
     match over {
         0.0 => FASTEST.into(),

@@ -11,7 +11,7 @@ use crate::figures::{median, spread};
 use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
 
-/// What the matrices say; `None` with fewer than two nodes.
+/// What the matrices show; `None` with fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
     let cell = |m: &Measurement| {
@@ -29,7 +29,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    // Latencies add up over accesses, and so do the times that bytes take.
+    // Latencies add up over accesses, and so do the times per byte.
     let costs = Costs::from_index(index);
     let ignored = |matrix: &Option<Matrix>| {
         let (from, to): (Vec<u32>, Vec<u32>) =

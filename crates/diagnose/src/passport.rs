@@ -79,7 +79,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
 }
 
-/// The passport beside the nearest of several baselines; `None` without any.
+/// The passport compared with the nearest of several baselines; `None` without any.
 pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Passport> {
     let all = classes.iter().map(|class| passport(here, &class.record));
     all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
@@ -109,7 +109,7 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));
     let mut differ = Vec::new();
     for ((fact, own), other) in of_shape {
-        // No quota is one of nothing, and what one of them does not see is not another.
+        // No quota is a known value, and a fact unknown to one of them is no difference.
         if own == other || !fact.is_limit() && (own.is_none() || other.is_none()) {
             continue;
         }
@@ -126,7 +126,7 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
 /// One ratio and its interval.
 type Ratio = (f64, (f64, f64));
 
-/// This machine's clock over the baseline's: of one core alone and of all, which must say the same.
+/// This machine's clock over the baseline's: of one core alone and of all, which must agree.
 fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
     let clocks = |record: &Record| Record {
         measurements: record.measurements_of(metrics::CORE_CLOCK).cloned().collect(),

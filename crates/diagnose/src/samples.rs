@@ -4,7 +4,7 @@ use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::text::Value;
 use record::{Label, Labels, Measurement, Metric, Record, Remedy, Snapshot, Text};
 
-/// The figure in one of a sentence's places.
+/// The value in one of a sentence's placeholders.
 pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
     match text.value(name) {
         Some(Value::Count(count) | Value::Bytes(count)) => *count as f64,
@@ -27,7 +27,7 @@ pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {
     sizes_by(8.0, from, to)
 }
 
-/// Sizes from `from` to `to` bytes, so many an octave, whole lines.
+/// Sizes from `from` to `to` bytes, this many per octave, whole lines.
 pub(crate) fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
     let octaves = (to as f64 / from as f64).log2();
     (0..=(octaves * an_octave).round() as u32)
@@ -90,7 +90,7 @@ pub(crate) fn measured(metric: impl Into<Metric>, place: Labels, value: f64) -> 
     Measurement::new(metric, place, tight(value))
 }
 
-/// An empty record of a machine with `cpus` CPUs, one a core, all online and allowed.
+/// An empty record of a machine with `cpus` CPUs, one per core, all online and allowed.
 pub(crate) fn machine(cpus: u32) -> Record {
     let mut record = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
     for id in 0..cpus {
@@ -174,7 +174,7 @@ pub(crate) fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
     }
 }
 
-/// A machine of so many nodes of one CPU each, a package each, with a matrix of latencies: `ns(from, to)`.
+/// A machine with this many nodes of one CPU each, one package each, with a matrix of latencies: `ns(from, to)`.
 pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u32) -> f64) -> Record {
     let mut record = machine(count);
     for cpu in &mut record.machine.cpus {

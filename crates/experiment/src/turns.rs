@@ -174,7 +174,7 @@ pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result
 }
 
 impl Extent {
-    /// Rounds that are never exceeded.
+    /// The most rounds.
     fn most_rounds(self) -> u32 {
         match self {
             Extent::Rounds(rounds) => rounds,

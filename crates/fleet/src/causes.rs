@@ -79,9 +79,9 @@ const RULES: [Rule; 34] = [
 
 /// If this share of the sound machines also has a value, it explains nothing.
 const USUAL: f64 = 0.2;
-/// Shares of CPU time that differ by less say nothing.
+/// Smaller differences between shares of CPU time are insignificant.
 const TAKEN: f64 = 0.02;
-/// The least part of a loss that time taken must be to be its reason.
+/// The least part of a loss that lost time must explain to be its reason.
 const LEAST_PART: f64 = 0.1;
 
 /// What no rule has for the cause, and no other machine of the class has.

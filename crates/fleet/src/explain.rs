@@ -58,7 +58,7 @@ fn is_guess(cause: &FleetCause) -> bool {
     cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }
 
-/// The slots in which the other has a memory device and this one has none.
+/// The slots with a memory device in the other but not in this one.
 fn name_missing(base: &Record, this: &Record) -> Option<record::Text> {
     let slots = |record: &Record| -> Vec<String> {
         let populated =

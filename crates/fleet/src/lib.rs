@@ -1,5 +1,5 @@
-//! Records of many machines that ought to be alike: which machines are slow, and why. Reading keeps a summary of each record;
-//! what follows from these are pure functions.
+//! Records of many machines that ought to be alike: which machines are slow, and why. A summary of each record is read; everything after
+//! that is a pure function of the summaries.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

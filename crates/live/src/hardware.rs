@@ -11,11 +11,11 @@ use record::{Coverage, CpuList, Unavailable, text};
 
 use crate::pace::Pace;
 
-/// CPUs whose counters are read: a read of another CPU's interrupts it.
+/// The most CPUs whose counters are read: reading another CPU's interrupts it.
 const MOST_CPUS: usize = 48;
-/// Descriptors that all of this takes at the most: some nine events a CPU for the machine and for a cgroup, and the controllers'.
+/// The most descriptors that this needs: some nine events per CPU for the machine and for a cgroup, and the controllers'.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
-/// The share of one CPU that reading each kind may take.
+/// The share of one CPU that reading each kind may use.
 const SHARE: f64 = 0.0003;
 
 /// As coverage names them.

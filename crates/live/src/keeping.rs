@@ -45,7 +45,7 @@ impl Keeping {
         }
     }
 
-    /// Adds the interval that ends now, and what it was bound by.
+    /// Adds the interval that ends now, and what bound it.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
         // With the time the machine was suspended, so that it also matches the time of day.

@@ -1,4 +1,4 @@
-//! One look at the counters of a machine, and what grew between two.
+//! One reading of a machine's counters, and the growth between two.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ impl Look {
         all.into_iter().filter_map(|(name, shown)| Some((name, shown?)))
     }
 
-    /// What happened from this look to `now`.
+    /// What happened from this reading to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
         // From the clock that stops while the machine is suspended, as the kernel's counts do.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);

@@ -32,13 +32,13 @@ impl Tree {
         self
     }
 
-    /// Adds a folder, which nobody can read as a file.
+    /// Adds a folder, which cannot be read as a file.
     pub(crate) fn folder(self, path: &str) -> Self {
         std::fs::create_dir_all(self.0.path().join(path)).unwrap();
         self
     }
 
-    /// Takes a file, or a folder with all that is in it, away.
+    /// Removes a file, or a folder with its contents.
     pub(crate) fn without(self, path: &str) -> Self {
         let path = self.0.path().join(path);
         if path.is_dir() {

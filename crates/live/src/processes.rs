@@ -1,4 +1,4 @@
-//! Which processes use the CPU time: /proc/PID/stat of each, compared with the previous look.
+//! Which processes use the CPU time: /proc/PID/stat of each, compared with the previous scan.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) struct Files {
     accounts: KeptFiles,
     /// `/proc/PID/schedstat` of those with one thread: while that is unchanged, so is the accounting.
     turns: KeptFiles,
-    /// What it was at the last look.
+    /// Its text at the last scan.
     last_turns: HashMap<i32, String>,
     /// The processes that there were, and the last number that was given out then.
     listed: Vec<i32>,
@@ -57,12 +57,12 @@ impl Files {
         &self.listed
     }
 
-    /// What a process has had until now; `before`: at the last look.
+    /// The account of a process until now; `before`: at the last scan.
     fn account(&mut self, root: &Root, pid: i32, before: Option<&Stat>) -> Option<Stat> {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
-            // Only of a file that was open at the last look, and so is the same process's.
+            // Only for a file that was open at the last scan, and so belongs to the same process.
             if known && self.last_turns.get(&pid) == Some(&turns) {
                 return Some(before.clone());
             }
@@ -72,11 +72,11 @@ impl Files {
     }
 }
 
-/// All processes at one look.
+/// All processes in one scan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Processes {
     there: HashMap<i32, Stat>,
-    /// What those had at the last look that have ended since the interval began.
+    /// The last account of those that have ended since the interval began.
     ended: Vec<(i32, Stat)>,
 }
 
@@ -100,7 +100,7 @@ impl Processes {
         self.there.get(&pid)
     }
 
-    /// Takes over from the look before, of the same interval, what is no longer there.
+    /// Takes over ended processes from the previous scan of the same interval.
     pub(crate) fn remember_ended(&mut self, mut before: Self) {
         self.ended = std::mem::take(&mut before.ended);
         let there = &self.there;
@@ -115,8 +115,8 @@ impl Processes {
         self.ended.clear();
     }
 
-    /// Those that had most CPU time from this look to `now`, the first first; of one that has ended what it had at the last look
-    /// at it. `is_own`: what is left out.
+    /// Those with the most CPU time from this scan to `now`, the busiest first; an ended one counts up to its last scan. `is_own`: which
+    /// ones to leave out.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
@@ -146,7 +146,7 @@ impl Processes {
     }
 }
 
-/// The name of a scheduling policy (sched(7)); `None` of the usual one.
+/// The name of a scheduling policy (sched(7)); `None` for the usual one.
 fn class(policy: u64) -> Option<&'static str> {
     Some(match policy {
         1 => "SCHED_FIFO",

@@ -1,4 +1,4 @@
-//! Which processes of a machine are meant: some by number, those of a cgroup, a unit of systemd, a container.
+//! The requested processes of a machine: some by PID, those of a cgroup, a systemd unit, a container.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use machine::cgroups::{Cgroups, Version, walk};
 const MOST_FOLDERS: usize = 20_000;
 /// The most processes that are watched.
 const MOST_PROCESSES: usize = 4096;
-/// Fewer signs of a container's ID name too many.
+/// Fewer digits of a container's ID are ambiguous.
 const LEAST_ID: usize = 6;
 
 /// What is watched.
@@ -22,7 +22,7 @@ pub enum Selection {
     Cgroup(String),
     /// Those of this unit of systemd.
     Unit(String),
-    /// Those of the container whose ID begins so.
+    /// Those of the container whose ID has this prefix.
     Container(String),
 }
 
@@ -71,7 +71,7 @@ impl Selection {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
         let own = Cgroups::read(root);
-        // A hierarchy of its own takes it away from the unified one.
+        // A hierarchy of its own takes precedence over the unified one.
         let top = own.top("perf_event", Version::V1).or_else(|| own.top("perf_event", Version::V2))?;
         Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
     }

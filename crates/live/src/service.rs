@@ -41,7 +41,7 @@ pub enum ServiceError {
 /// What some processes did in an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
-    /// As of a command that ran so long.
+    /// As of a command that ran for this long.
     pub(crate) measurements: Vec<Measurement>,
     /// The threads with most CPU time.
     pub(crate) threads: Vec<Thread>,

@@ -90,7 +90,7 @@ impl Reader<'_> {
         let cpus = self.sharers(cpu, &folder, level, kind)?;
         let bytes = self.file(&folder, "size", bytes).filter(|bytes| *bytes > 0);
         let line = self.file(&folder, "coherency_line_size", count).filter(|line| *line > 0);
-        // 0 ways: the kernel does not know, or any line may lie anywhere.
+        // 0 ways: unknown to the kernel, or fully associative.
         let ways = self.file(&folder, "ways_of_associativity", count).filter(|ways| *ways > 0);
         let ways = match (bytes, line, ways) {
             (Some(bytes), Some(line), Some(ways)) => Some(self.true_ways(&folder, (bytes, line, ways))),
@@ -163,7 +163,7 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// A size as the kernel writes it: `48K`; `M` and `G` are believed too.
+/// A size as the kernel writes it: `48K`; `M` and `G` are also accepted.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale: u64 = match &text[digits.len()..] {

@@ -16,7 +16,7 @@ const HWP: [u64; 3] = [0x770, 0x771, 0x774];
 const THERMAL: &str = "/sys/class/thermal";
 /// The most zones, dies and devices read.
 const MAX_DEVICES: usize = 64;
-/// Most packages whose registers are read.
+/// The most packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
 /// Bits of a register that name a limiting cause; the log bit of each is `log` bits higher.
@@ -137,7 +137,7 @@ fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     (enabled? & 1 == 1 && range.highest > 0 && range.allowed > 0).then_some(range)
 }
 
-/// The first CPU whose package was not seen; all CPUs of its package are seen then.
+/// The first CPU in a package not seen yet; marks all CPUs of its package as seen.
 fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     let cpu = cpus.iter().find(|cpu| !seen.contains(*cpu))?;
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");

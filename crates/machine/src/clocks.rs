@@ -13,7 +13,7 @@ use crate::text::{self, fields};
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Most policies whose current clock is asked for: the file may cost an interrupt on that CPU each.
+/// The most policies whose current clock is read: each reading may cost an interrupt on that CPU.
 const MAX_CURRENT: usize = 64;
 
 /// The cpufreq data of all CPUs, read once for the inventory and the conditions.
@@ -81,7 +81,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
     Policies(policies)
 }
 
-/// Which files the first policies had: a file that none of the first few has is not looked for in all of them.
+/// Which files the first policies had: a file that none of them has is not searched for in the others.
 #[derive(Default)]
 struct Present(BTreeMap<&'static str, bool>);
 

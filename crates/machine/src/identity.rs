@@ -19,8 +19,8 @@ pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     ])
 }
 
-/// The first processor of /proc/cpuinfo: its name, or on aarch64 its implementer and part. One page of the file is read,
-/// since the kernel takes its time for hundreds of CPUs.
+/// The first processor in /proc/cpuinfo: its name, or on aarch64 its implementer and part. Only one page of the file is read, since the
+/// kernel is slow with hundreds of CPUs.
 fn processor(root: &Root) -> Option<String> {
     let mut page = [0u8; 4096];
     let count = std::fs::File::open(root.path().join("proc/cpuinfo")).ok()?.read(&mut page).ok()?;

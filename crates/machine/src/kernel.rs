@@ -85,7 +85,7 @@ fn split_parameters(cmdline: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The value of the last option `name=value`: the kernel takes the last.
+/// The value of the last option `name=value`, which the kernel uses.
 fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
     split_parameters(cmdline)
         .take_while(|word| *word != "--")

@@ -1,8 +1,8 @@
-//! How Linux describes a machine: sysfs, procfs, cgroups, SMBIOS, CPUID. Everything is read below a [`Root`], so
-//! that a captured tree of another machine reads the same as this one. Nothing here takes times.
+//! How Linux describes a machine: sysfs, procfs, cgroups, SMBIOS, CPUID. Everything is read below a [`Root`], so that a captured tree of
+//! another machine reads the same as this one. Nothing here is timed.
 //!
-//! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file
-//! does not show stays `None`; what it shows wrongly becomes a note that names the file.
+//! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file does not show stays `None`;
+//! invalid contents become a note with the file's name.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -72,7 +72,7 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         coverage.push(Coverage::measured(WHAT));
         return;
     }
-    // What can be read as a text and not as a table is too long.
+    // A file that can be read as a text but not as a table is too long.
     let why = root.try_text(TABLE).err().map_or(Why::TooLong(MAX_TABLE), |unreadable| unreadable.why);
     coverage.push(match why {
         Why::Missing if root.is_live() => Coverage::impossible(

@@ -1,6 +1,6 @@
-//! Arm processors by their MIDR_EL1: who made the core and what it is called.
+//! Arm processors by their MIDR_EL1: the core's vendor and name.
 //!
-//! The names stand in `arm_cores.txt`: those that lscpu prints, so that a reading can be compared by eye.
+//! The names are in `arm_cores.txt`: those printed by lscpu, so that a reading can be compared by eye.
 
 use crate::root::Root;
 use crate::text::number;
@@ -19,7 +19,7 @@ pub struct Midr {
 }
 
 impl Midr {
-    /// Takes the register apart (Arm Architecture Reference Manual, MIDR_EL1).
+    /// Splits the register into its fields (Arm Architecture Reference Manual, MIDR_EL1).
     pub fn from_register(value: u64) -> Self {
         let bits = |from: u32, count: u32| (value >> from) as u32 & ((1 << count) - 1);
         Self { implementer: bits(24, 8), variant: bits(20, 4), part: bits(4, 12), revision: bits(0, 4) }
@@ -40,7 +40,7 @@ impl Midr {
 /// The makers and their parts: `41 ARM`, and below it `  d0c Neoverse-N1`.
 const CORES: &str = include_str!("arm_cores.txt");
 
-/// Who makes cores with this implementer code, as lscpu writes it.
+/// The vendor of cores with this implementer code, as lscpu writes it.
 pub fn vendor(implementer: u32) -> Option<&'static str> {
     named(CORES.lines(), implementer)
 }

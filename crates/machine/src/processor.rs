@@ -43,7 +43,7 @@ fn x86_64(block: &str) -> Processor {
     let number = |key: &str| field(block, key).and_then(|value| value.parse::<u32>().ok());
     let flags = field(block, "flags").unwrap_or("");
     let mut processor = Processor {
-        // Zhaoxin pads its vendor id with spaces, which the cleaning takes off.
+        // Zhaoxin pads its vendor id with spaces, which cleaning removes.
         vendor: word("vendor_id"),
         model_name: word("model name"),
         family: number("cpu family"),
@@ -89,7 +89,7 @@ fn address_bits(value: &str) -> Option<(u32, u32)> {
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }
 
-/// A core of Arm by its MIDR, of either instruction set. Some kernels list the CPUs first and what they are after them, once.
+/// An Arm core by its MIDR, of either instruction set. Some kernels list the CPUs first and their kind after them, once.
 fn arm(root: &Root, cpuinfo: &str) -> Processor {
     let number = |key: &str| field(cpuinfo, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
     let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
@@ -165,7 +165,7 @@ mod native {
         if let Some(power) = cpuid.get_advanced_power_mgmt_info() {
             processor.counter_invariant = Some(power.has_invariant_tsc());
         }
-        // Detection by the standard library asks XCR0 too: registers that the kernel does not save are unusable.
+        // The standard library also checks XCR0: registers that the kernel does not save are unusable.
         processor.vector_bits = Some(if std::is_x86_feature_detected!("avx512f") {
             512
         } else if std::is_x86_feature_detected!("avx") {

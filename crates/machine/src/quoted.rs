@@ -15,7 +15,7 @@ pub(crate) struct Excerpt {
     read: Mutex<BTreeSet<String>>,
 }
 
-/// Paths by which the kernel calls a folder too, and the one by which it is read here.
+/// Other kernel paths of a folder, and the one used here.
 const ALIASES: [(&str, &str); 3] = [
     ("sys/bus/cpu/devices/", "sys/devices/system/cpu/"),
     ("sys/bus/node/devices/", "sys/devices/system/node/"),

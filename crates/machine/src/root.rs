@@ -32,8 +32,8 @@ pub struct Root {
     path: PathBuf,
     /// Whether it is this machine's own `/`.
     live: bool,
-    /// Folders of a captured tree by the path asked for, with their links resolved, relative to `path`: the
-    /// files of one folder then cost one look-up each.
+    /// Folders of a captured tree by the requested path, with their links resolved, relative to `path`: the files of
+    /// one folder then cost one look-up each.
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
     /// The files, if they are not on a disk.
     excerpt: Option<Excerpt>,

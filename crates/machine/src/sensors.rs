@@ -1,4 +1,4 @@
-//! What the machine's sensors say now: temperatures, throttling for heat, and the power supply.
+//! The machine's current sensor readings: temperatures, thermal throttling, and the power supply.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ const MAX_OF_A_CHIP: usize = 16;
 /// The most chips, zones and supplies read.
 const MAX_DEVICES: usize = 64;
 
-/// Chips that say nothing about the processor and are slow to ask: a disk or a memory module answers over its own
-/// bus in milliseconds.
+/// Chips that are not about the processor and are slow to read: a disk or a memory module answers over its own bus in milliseconds.
 const SLOW_CHIPS: &str =
     "nvme drivetemp jc42 spd5118 iwlwifi mlx5 i350 ixgbe bnxt amdgpu nouveau ucsi BAT AC";
 
@@ -93,7 +92,7 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         }
         let id = |name: &str| root.text(&format!("{folder}/topology/{name}"));
         let package = id("physical_package_id").unwrap_or_default();
-        // A core that does not say which it is counts by itself.
+        // A core without an id counts separately.
         let core = id("core_id").map_or_else(|| format!("cpu{cpu}"), |core| format!("{package}.{core}"));
         for (of, place) in [("core", core), ("package", package)] {
             let file =

@@ -31,7 +31,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let named = root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name);
     // The kernel's word for a host without a name.
     machine.hostname = named.filter(|name| name != "(none)").or_else(captured);
-    // Hosts keep the folder under either path; a capture may have one only.
+    // Hosts have the folder under either path; a capture may have only one.
     let dmi = |name: &str| {
         let text = root.text(&format!("{DMI}/{name}"));
         text.or_else(|| root.text(&format!("/sys/devices/virtual/dmi/id/{name}")))

@@ -32,10 +32,10 @@ const MOST_SIBLINGS: usize = 64;
 
 const ABSURD: &str = "lists more CPUs than a core can have; each CPU counts as its own core";
 
-/// After this many CPUs without a word about a level, and none with one, the kernel does not know the level.
+/// If this many CPUs have no data on a level, and none has any, the kernel does not know the level.
 const ENOUGH_MISSES: usize = 8;
 
-/// Fills the places of every CPU online. Offline CPUs have none.
+/// Fills the places of every online CPU. Offline CPUs have none.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     if online.is_empty() {

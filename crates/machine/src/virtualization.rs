@@ -229,8 +229,8 @@ fn container(root: &Root) -> Option<&'static str> {
     cgroup.map(|_| "none")
 }
 
-/// Whether a pod's own files are mounted here: the cgroup's path may be hidden by a namespace. A node that runs
-/// pods has their folders mounted too, but not over its `/etc/hosts`.
+/// Whether a pod's own files are mounted here: a namespace may hide the cgroup's path. A node that runs pods also has their folders
+/// mounted, but not over its `/etc/hosts`.
 fn of_a_pod(root: &Root, mounts: &str) -> bool {
     let from_pod = |line: &str| {
         let (source, point) = (line.split(' ').nth(3).unwrap_or(""), line.split(' ').nth(4).unwrap_or(""));
@@ -239,8 +239,8 @@ fn of_a_pod(root: &Root, mounts: &str) -> bool {
     mounts.lines().any(from_pod) || root.exists("/run/secrets/kubernetes.io")
 }
 
-/// Whether Docker mounted a container's own files: an image that was booted as a machine keeps its `/.dockerenv`, in whatever
-/// namespaces a process of it runs, and has no such mounts. Unknown mounts deny nothing.
+/// Whether Docker mounted a container's own files: an image booted as a machine retains its `/.dockerenv`, whatever namespaces its
+/// processes have, but lacks these mounts. Unknown mounts do not exclude Docker.
 fn is_mounted_by_docker(mounts: &str) -> bool {
     let points = || mounts.lines().filter_map(|line| line.split(' ').nth(4));
     mounts.is_empty()

@@ -140,7 +140,7 @@ impl Mapping {
         }
     }
 
-    /// Leaves it out of what children get: the kernel would copy its page tables for each, and take them apart on their time.
+    /// Excludes it from children: the kernel would copy its page tables for each, and tear them down on their time.
     pub fn keep_from_children(&self) {
         // SAFETY: changes what a fork copies; without it a child is slower and nothing else.
         let _ = unsafe { madvise(self.base.cast(), self.whole, Advice::LinuxDontFork) };

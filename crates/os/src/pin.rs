@@ -13,7 +13,7 @@ pub struct Pinned {
     before: Vec<u64>,
 }
 
-/// CPUs or nodes as the bits of a mask, as the kernel takes them.
+/// CPUs or nodes as the bits of a mask, in the kernel's format.
 pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
     let words = cpus.iter().max().map_or(1, |cpu| cpu as usize / 64 + 1);
     let mut mask = vec![0u64; words];
@@ -74,7 +74,7 @@ impl Pinned {
         }
     }
 
-    /// Keeps the calling thread on these CPUs, on which the scheduler places it.
+    /// Restricts the calling thread to these CPUs, on which the scheduler places it.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
         let before = read_affinity(0)?;
         set_affinity(0, &bit_mask(cpus))?;

@@ -1,5 +1,5 @@
-//! The first signal that people or machines end programs with asks the run to stop and keep what it has; a second one ends it
-//! at once, unless it comes in the same moment: `timeout` sends its own to the program and then to the program's group.
+//! The first signal that asks the program to end stops the run and preserves its results; a second one ends it at once, unless it comes in
+//! the same moment: `timeout` sends its own to the program and then to the program's group.
 
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
@@ -14,7 +14,7 @@ pub(crate) fn is_asked() -> bool {
     STOP.signal().is_some()
 }
 
-/// The command that signals are passed on to; 0 for none.
+/// The command to which signals are forwarded; 0 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 
 /// When the last signal came that was no repetition, ns of the monotonic clock; 0 for never.
@@ -82,7 +82,7 @@ pub fn expect_full_disks() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// What ends a program by default and can be handled: with children to end, none of them may end us alone.
+/// Signals that end a program by default and can be handled: with children to end, none of them may end us alone.
 const ENDING: [i32; 8] = [
     libc::SIGINT,
     libc::SIGTERM,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The signal that asked to stop, 0 while none has. Signal handlers store into it; loops look at it.
+/// The signal that requested a stop, 0 before that. Signal handlers store it; loops check it.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicI32);
 

@@ -80,7 +80,7 @@ fn size(file: &impl AsFd) -> Option<Winsize> {
     tcgetwinsize(file).ok()
 }
 
-/// Shows text through `$PAGER`, or less; whether it took the text. Who leaves it early has seen enough.
+/// Shows text through `$PAGER`, or less; returns whether it accepted the text. Quitting it early is no error.
 pub fn page(text: &str) -> bool {
     let pager = var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if pager.trim().is_empty() || is_dumb() || var_os("TERM").is_none() {

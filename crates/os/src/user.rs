@@ -39,7 +39,7 @@ pub fn others_may_change(path: &Path) -> bool {
     exposed(path) || there.is_some_and(|there| exposed(&there))
 }
 
-/// Who ran sudo.
+/// The user who ran sudo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invoker {
     /// The user's number.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes in which all magic numbers lie.
+/// The first bytes, which contain all magic numbers.
 const HEAD: u64 = 0x210;
 
 /// Rejects files that are not kernel images QEMU may boot, with what it is and the remedy.
@@ -45,7 +45,7 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether these bytes stand there.
+/// Whether the bytes at this offset match.
 fn has(bytes: &[u8], at: usize, magic: &[u8]) -> bool {
     bytes.get(at..).is_some_and(|rest| rest.starts_with(magic))
 }

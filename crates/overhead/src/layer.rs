@@ -43,7 +43,7 @@ pub struct Pass {
     pub disturbed: Disturbed,
 }
 
-/// What happened during a portion; `None` where it cannot be counted.
+/// What happened during a portion; `None` if it cannot be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbed {
     /// Interrupts of its CPU, including the timer's.

@@ -36,16 +36,16 @@ pub(crate) struct Patience {
     pub(crate) limit: Duration,
     /// A signal to stop also ends the waiting.
     pub(crate) stop: &'static Stop,
-    /// What takes the thread out of its work.
+    /// The signal that gets the thread out of its work.
     pub(crate) interrupt: libc::c_int,
 }
 
 impl<S: 'static> LayerThread<S> {
-    /// Starts the thread. `prepare` makes there what it owns. Without patience it is waited for however long it takes.
+    /// Starts the thread. `prepare` creates there what it owns. Without patience it is waited for indefinitely.
     ///
     /// # Errors
     ///
-    /// What `prepare` failed for; or no thread can be started.
+    /// The error of `prepare`; or no thread can be started.
     pub(crate) fn start(
         patience: Option<&Patience>,
         prepare: impl FnOnce() -> Result<S, Unavailable> + Send + 'static,

@@ -1,9 +1,8 @@
-//! One routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; bound to a CPU or not, with
-//! interrupts or without. The same bytes run everywhere, so that a step between two layers costs what differs between
-//! them and nothing else.
+//! One routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not, with
+//! interrupts or without. Identical code runs everywhere, so that a step between two layers only costs what differs
+//! between them.
 //!
-//! A layer makes a pass in portions, so that layers take turns every few milliseconds and whatever drifts touches all
-//! alike.
+//! A layer makes a pass in portions, so that layers alternate every few milliseconds and drift affects all alike.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

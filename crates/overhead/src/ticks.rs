@@ -24,9 +24,9 @@ impl Ticks {
         counter::ticks_ordered()
     }
 
-    /// Seconds since the counter stood at `from`.
+    /// Seconds since the counter had the value `from`.
     pub fn since(self, from: u64) -> f64 {
-        // A counter that steps back between CPUs makes a time of 0, which no caller takes for one.
+        // A counter that steps back between CPUs gives a time of 0, which no caller accepts.
         self.seconds(self.now().saturating_sub(from))
     }
 }

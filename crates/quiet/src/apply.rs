@@ -9,7 +9,7 @@ use crate::journal::{Error, Journal, JournalContents, Step};
 pub enum WriteOutcome {
     /// It has the planned value.
     Set,
-    /// The kernel took it and keeps another one, which is put back.
+    /// The kernel accepted it but stores another value, which is restored.
     NotKept(String),
     /// It was refused.
     Refused(String),
@@ -81,7 +81,7 @@ fn write_change(
     match change.read_current(files) {
         Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
-            // An earlier write brought it along: it is ours to put back.
+            // An earlier write caused it: it is ours to restore.
             journal.note(&Step::Stands(at, now))?;
             return Ok(WriteOutcome::Set);
         }
@@ -155,7 +155,7 @@ pub fn restore(
 struct State {
     /// Writing or restoring it has begun, and its end is not recorded.
     incomplete: bool,
-    /// What stood there after our write.
+    /// The value after our write.
     stands: Option<String>,
     /// A governor was written after it, which may have moved it.
     moved_by_governor: bool,

@@ -1,4 +1,4 @@
-//! All knobs as they stand: nothing is changed.
+//! The present state of all knobs: nothing is changed.
 
 use std::fmt;
 
@@ -53,8 +53,8 @@ impl AuditRow {
         Self { knob, inspection, needs }
     }
 
-    /// Whether it keeps the machine from being quiet. What concerns one command alone does not, nor does what is set only
-    /// when it is named, because some want it as it is.
+    /// Whether it keeps the machine from being quiet. Knobs of a single command do not, and neither do those only set when named, because
+    /// some users want them as they are.
     pub fn disturbs(&self) -> bool {
         let the_commands = matches!(&self.inspection.adjustment, Adjustment::ProcessSetting(setting) if setting.is_the_commands())
             || matches!(&self.inspection.adjustment, Adjustment::Compound(CompoundChange::Shield(_)));

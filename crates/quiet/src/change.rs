@@ -17,7 +17,7 @@ pub struct Change {
     pub syntax: ValueSyntax,
     /// What it was.
     pub old: String,
-    /// What it is to be.
+    /// Its new value.
     pub new: String,
 }
 
@@ -62,7 +62,7 @@ impl Change {
         Ok(self.syntax.parse(&text).unwrap_or(text))
     }
 
-    /// Whether a path may stand in a journal: only files of the kernel, and no way up.
+    /// Whether a path may be in a journal: only kernel files, without `..`.
     pub fn is_of_the_kernel(&self) -> bool {
         ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|start| self.path.starts_with(start))
             && !self.path.split('/').any(|part| part == "..")

@@ -1,4 +1,4 @@
-//! Why knobs cannot be set, or not be put back.
+//! Why knobs cannot be set or restored.
 
 use os::child::Obstacle;
 use record::{CpuList, Text};
@@ -51,13 +51,13 @@ pub enum Error {
     NotSet {
         /// The knobs.
         knobs: Vec<(&'static str, Text)>,
-        /// Whether others had been set, and are put back.
+        /// Whether others had been set, and are restored.
         restored: bool,
     },
-    /// An earlier session's values are to stay, with whose.
+    /// An earlier session's values persist on request; whose they are.
     #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
     Standing(String),
-    /// What an earlier session left cannot be put back.
+    /// What an earlier session left cannot be restored.
     #[error("leftover settings cannot be restored; linespeed quiet --status lists them")]
     LeftoverStays,
 }

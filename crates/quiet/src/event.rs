@@ -17,11 +17,11 @@ pub enum Event<'a> {
     ForeignDirectory(PathBuf),
     /// Values of another boot are forgotten.
     OtherBoot(&'a JournalContents),
-    /// What an earlier session left is being put back.
+    /// What an earlier session left is being restored.
     Leftover(&'a JournalContents),
     /// A value is not as it was.
     NotRestored(&'a Change, &'a RestoreOutcome),
-    /// Nothing is known of what was put back.
+    /// It is unknown what was restored.
     RestoreFailed(&'a Error),
 }
 
@@ -29,7 +29,7 @@ pub enum Event<'a> {
 pub type Listener = fn(Event);
 
 impl Event<'_> {
-    /// Whether something of ours may still stand.
+    /// Whether something of ours may still apply.
     pub fn leaves_something(&self) -> bool {
         match self {
             Event::RestoreFailed(_) => true,

@@ -94,7 +94,7 @@ impl Files for Tree<'_> {
             .root
             .real_path(path)
             .map_err(|_| refused(std::io::Error::from_raw_os_error(libc::ENOENT)))?;
-        // A captured tree's file is a plain one, which keeps the rest of a longer value unless it is cut.
+        // A captured tree's file is a plain one, which retains the rest of a longer value unless it is truncated.
         let mut file = std::fs::OpenOptions::new()
             .write(true)
             .truncate(!self.root.is_live())

@@ -77,7 +77,7 @@ pub(crate) fn find_standing(changes: &[Change], files: &dyn Files) -> Vec<KnobOu
     group_values(&changes, &vec![WriteOutcome::Set; changes.len()])
 }
 
-/// Values by knob, and by what was and what is; those that did not take theirs by the reason.
+/// Values by knob, and by old and new value; those that were not accepted by the reason.
 pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<KnobOutcome> {
     let mut all: Vec<(KnobOutcome, &str)> = Vec::new();
     for (change, written) in changes.iter().zip(written) {

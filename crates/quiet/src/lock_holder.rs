@@ -1,4 +1,4 @@
-//! Who holds the lock over the state directory.
+//! Which process holds the lock on the state directory.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -13,14 +13,14 @@ use crate::journal::JournalHeader;
 
 /// The lock's name in the state directory.
 pub(crate) const LOCK: &str = "quiet.lock";
-/// Putting back takes no longer, on the largest machines too.
+/// Restoring takes no longer, also on the largest machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two checks whether it is done.
 const BETWEEN: Duration = Duration::from_millis(10);
 /// More than processes are ever nested; this bounds what numbers that change meanwhile cost.
 const MOST_NESTED: usize = 10_000;
 
-/// Who holds the lock.
+/// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The session's process, and its text in the lock; `None` if it is empty. After its end its guardian holds the lock.
@@ -39,7 +39,7 @@ impl Holder {
         Some(Self::read(&mut file))
     }
 
-    /// Who holds it and goes on holding it. A guardian at work is waited for.
+    /// The permanent holder, if any. A guardian at work is waited for.
     pub fn find_lasting(folder: &Path) -> Option<Self> {
         let from = Instant::now();
         loop {

@@ -4,7 +4,7 @@ use std::io;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Drops what the kernel keeps of files, of the whole machine. What was not written yet is written first, since only clean pages can be dropped.
+/// Drops the kernel's page cache of the whole machine. Dirty pages are written first, since only clean pages can be dropped.
 pub fn drop_all() -> Result<(), PageCacheError> {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::sync() };

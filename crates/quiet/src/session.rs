@@ -20,7 +20,7 @@ use crate::lock::Lock;
 use crate::state_directory;
 use crate::value_syntax::ValueSyntax;
 
-/// Who asks, and for what.
+/// The request and its origin.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The folder of journal and lock.

@@ -26,7 +26,7 @@ pub enum Leftover {
     OtherBoot(JournalContents),
     /// Values that persist on request.
     Standing(JournalContents),
-    /// Values of a process that has not put them back: it runs, or has died.
+    /// Values of a process that has not restored them: it still runs, or has died.
     Orphaned(JournalContents),
 }
 

@@ -26,7 +26,7 @@ use crate::standing::{Leftover, Standing, find_leftover};
 use crate::state_directory;
 use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 
-/// Who sets knobs.
+/// The process that sets knobs.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The user's state folder; `None` if neither XDG_STATE_HOME nor HOME is set.
@@ -81,7 +81,7 @@ pub struct TunedSession {
     outcomes: Vec<KnobOutcome>,
     /// Whether a compound change applies.
     compound_applied: bool,
-    /// What a command is to be given.
+    /// The settings for a command.
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     shield: Option<Shield>,
@@ -91,7 +91,7 @@ pub struct TunedSession {
 }
 
 impl TunedSession {
-    /// Sets what is wanted. What an earlier start left behind is put back first.
+    /// Sets what is wanted. What an earlier start left behind is restored first.
     ///
     /// An error means that nothing is set.
     pub fn begin(caller: &Caller, wanted: Wanted) -> Result<Self, Error> {
@@ -327,7 +327,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
         Leftover::Orphaned(contents) => {
             caller.tell(Event::Leftover(&contents));
             tell_unrestored(&session::restore(tree, folder)?, caller.listener);
-            // What cannot be put back stays in the journal, which must not be written over.
+            // What cannot be restored stays in the journal, which must not be overwritten.
             match find_leftover(folder, boot)? {
                 Leftover::Nothing => Ok(true),
                 _ => Err(Error::LeftoverStays),
@@ -341,7 +341,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
 pub struct Restored {
     /// What became of each value.
     pub values: Vec<(Change, RestoreOutcome)>,
-    /// What stood since another boot, and is forgotten.
+    /// Values from another boot, which are discarded.
     pub forgotten: Option<JournalContents>,
     /// What root has set beside it.
     pub root: Option<Standing>,

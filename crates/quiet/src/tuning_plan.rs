@@ -1,4 +1,4 @@
-//! What is to be changed, of all inspected knobs.
+//! The planned changes of all inspected knobs.
 
 use machine::Root;
 use record::{CpuList, KnobValue, Text, text};
@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::knob::{Adjustment, KnobContext, ProcessSetting, State};
 
-/// What the machine is to be quiet for.
+/// Why the machine should be quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// For whatever comes, until it is put back.
+    /// For any purpose, until it is restored.
     Persistent,
     /// For the time of a command.
     Command,
@@ -21,7 +21,7 @@ pub enum Purpose {
     Measuring,
 }
 
-/// What is to be set.
+/// The wanted settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Knobs by name; empty for all undisputed ones.
@@ -35,7 +35,7 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// What is to be done for it below a root; `files` are the files of the same root.
+    /// The changes for it below a root; `files` are the files of the same root.
     pub fn plan<'a>(&self, root: &Root, files: &'a dyn Files) -> Result<Planned<'a>, Error> {
         let context = prepare_context(root, files, self.cpus, self.purpose)?;
         let rows = match self.value {
@@ -47,17 +47,17 @@ impl Wanted<'_> {
     }
 }
 
-/// What is to be done, and what was seen.
+/// The planned changes, and the inspected knobs.
 pub struct Planned<'a> {
     /// The machine as the knobs see it.
     pub context: KnobContext<'a>,
-    /// The knobs as they stand.
+    /// The present state of the knobs.
     pub rows: Vec<AuditRow>,
-    /// What is to be done.
+    /// The planned changes.
     pub plan: TuningPlan,
 }
 
-/// What is to be done.
+/// The planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TuningPlan {
     /// Values, in the order of their writing.

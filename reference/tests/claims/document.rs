@@ -1,4 +1,4 @@
-//! The rules that judge the documents' claims on the machines' figures.
+//! The rules that judge the documents' claims by the machines' results.
 //!
 //! A new claim is a table in `claims/DOCUMENT.toml`; a new document its line in `DOCUMENTS`.
 
@@ -24,26 +24,26 @@ pub struct Claim {
     pub id: String,
     /// The document.
     pub document: String,
-    /// The machines that it is about.
+    /// The machines it is about.
     pub machines: Vec<String>,
-    /// What it says, in one sentence.
+    /// The claim, in one sentence.
     pub says: String,
-    /// What must be so for it to hold.
+    /// The conditions for it to hold.
     pub holds_if: Vec<Condition>,
-    /// Whether each condition is a part of the claim that may hold by itself.
+    /// Whether each condition is a part of the claim that may hold independently.
     pub parts: bool,
     /// What the verdict leaves open.
     pub note: Option<String>,
-    /// Figures without which it cannot be told.
+    /// Results needed for a verdict.
     pub needs: Vec<Atom>,
     /// What would measure them.
     pub measured_by: Option<String>,
 }
 
-/// Why a document that ships cannot be read; a test holds that it does not happen.
+/// Why a shipped document cannot be read; a test makes sure that this does not happen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// The file is not as it must be.
+    /// The file is invalid.
     #[error("{0}")]
     File(String),
     /// A claim's rule.

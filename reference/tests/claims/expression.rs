@@ -1,4 +1,4 @@
-//! What a claim says, as an expression over figures of the reference machines:
+//! A claim as an expression over results of the reference machines:
 //!
 //! ```text
 //! cloud-server-3:wakeup.average / cloud-server-1:wakeup.average ~ 1
@@ -7,8 +7,8 @@
 //! max(a:core.ipc{threads=1}, a:core.ipc{threads=4}) > 0.5
 //! ```
 //!
-//! Left of the sign stands what is found, right of it what is claimed: `=` as near as its digits tell, `~` within the one tolerance of
-//! all claims. `much` is the share from which a cost is much.
+//! Left of the sign is what was found, right of it what is claimed: `=` as near as its digits allow, `~` within the common tolerance of all
+//! claims. `much` is the share from which on a cost counts as much.
 
 use std::fmt;
 
@@ -16,19 +16,19 @@ use reference::claims::Relation;
 
 use crate::quantity::Unit;
 
-/// The deepest that brackets may stand in one another.
+/// The deepest nesting of brackets.
 const DEPTH: usize = 32;
-/// The longest rule, bytes: what is read of it is as deep as it has signs.
+/// The longest rule, bytes: the nesting may be as deep as its length.
 const LONGEST: usize = 4096;
 
-/// One figure: of a machine a measurement by its labels, or a number of its inventory.
+/// One result: a measurement of a machine by its labels, or a number of its inventory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Atom {
     /// The reference machine.
     pub machine: String,
     /// A metric, or `machine.` and a path of the inventory.
     pub path: String,
-    /// Labels that the measurement has; others may stand beside them. `sample=2` is its second sample.
+    /// Labels of the measurement; it may have others. `sample=2` is its second sample.
     pub labels: Vec<(String, String)>,
 }
 
@@ -47,16 +47,16 @@ impl fmt::Display for Atom {
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
-    /// A number as it is written, with how far its last digit reaches.
+    /// A number as written, with the precision of its last digit.
     Number {
         /// The number.
         value: f64,
-        /// Half of its last digit's worth.
+        /// Half a unit of its last digit.
         half_digit: f64,
         /// Its unit.
         unit: Option<Unit>,
     },
-    /// A figure.
+    /// A result.
     Atom(Atom),
     /// Two values and a sign between them.
     Binary(Sign, Box<Expression>, Box<Expression>),
@@ -88,18 +88,18 @@ pub enum Extreme {
     Least,
 }
 
-/// What must be so for a claim to hold.
+/// A condition for a claim to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// What is found.
+    /// What was found.
     pub found: Expression,
-    /// How it must stand to what is claimed.
+    /// The required relation to what is claimed.
     pub relation: Relation,
     /// What is claimed.
     pub claimed: Expression,
 }
 
-/// Why a text is no condition: what stands at which byte.
+/// Why a text is not a condition: what is at which byte.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} expected at byte {at} of {text:?}")]
 pub struct NotUnderstood {
@@ -141,7 +141,7 @@ impl Atom {
 }
 
 impl Expression {
-    /// The figures in it, in their order.
+    /// The results in it, in order.
     pub fn atoms(&self) -> Vec<&Atom> {
         match self {
             Self::Number { .. } => Vec::new(),
@@ -155,7 +155,7 @@ impl Expression {
         }
     }
 
-    /// The units of the numbers in it, in their order.
+    /// The units of the numbers in it, in order.
     pub fn units(&self) -> Vec<Unit> {
         match self {
             Self::Number { unit, .. } => unit.iter().copied().collect(),
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         if self.rest().is_empty() { Ok(()) } else { Err(self.wanted("the end")) }
     }
 
-    /// One of these characters, which are ASCII, behind blanks.
+    /// One of these ASCII characters after optional blanks.
     fn take_one(&mut self, any: &str) -> Option<char> {
         self.blanks();
         let found = self.rest().chars().next().filter(|&next| any.contains(next))?;

@@ -1,4 +1,4 @@
-//! Claims judged by the figures of the machines alone.
+//! Judges claims by the machines' results alone.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,19 +12,19 @@ use crate::document::{Claim, Unreadable};
 use crate::expression::{Atom, Condition, Expression, Extreme, Sign};
 use crate::quantity::{Quantity, Unit};
 
-/// How far off what is about equal may be, as a share of what is claimed: one for all claims.
+/// The tolerance of "about", as a share of what is claimed: one for all claims.
 const TOLERANCE: f64 = 0.1;
-/// A path of no inventory: the load average of the last minute, as a tool printed it beside its figures.
+/// A path outside the inventory: the load average of the last minute, as a tool printed it beside its results.
 const LOAD_AVERAGE: &str = "load.average";
 
-/// What begins the path of a number of the inventory.
+/// The prefix of inventory paths.
 const INVENTORY: &str = "machine.";
-/// Beside the labels of a figure, one of its samples.
+/// Beside a result's labels: one of its samples.
 const SAMPLE: &str = "sample";
-/// Units of what is computed of figures.
+/// Units of calculated values.
 const BASE_UNITS: [&str; 5] = ["count", "s", "Hz", "B", "B/s"];
 
-/// Why a rule cannot be applied; a test holds that no rule of those that ship is so.
+/// Why a rule cannot be applied; a test makes sure that this happens to none of those shipped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Inapplicable {
     /// Claims that cannot be read.
@@ -33,13 +33,13 @@ pub enum Inapplicable {
     /// A machine that does not exist.
     #[error("no reference machine {0}")]
     Machine(String),
-    /// A machine whose text makes no record.
+    /// A machine whose text gives no record.
     #[error("{0}")]
     Text(Trouble),
     /// A metric, label or path that no record can have.
     #[error("nothing can be at {0}")]
     Unknown(String),
-    /// More than one figure.
+    /// More than one result.
     #[error("{count} figures are at {atom}")]
     Ambiguous {
         /// Where.
@@ -50,34 +50,34 @@ pub enum Inapplicable {
     /// A value that is not a number.
     #[error("no number is at {0}")]
     NoNumber(String),
-    /// Times held against sizes, or a division by nothing.
+    /// Times compared with sizes, or a division by zero.
     #[error("the two sides cannot be compared")]
     Dimensions,
-    /// What is said to be missing is there.
+    /// A result listed as missing is present.
     #[error("{0} is there: the claim can be judged")]
     Answerable(String),
 }
 
-/// What judges: the records of the machines, made when they are asked for.
+/// The judge: the records of the machines, created on demand.
 #[derive(Debug)]
 pub struct Judge<'a> {
     version: &'a str,
     records: RefCell<BTreeMap<String, (Record, serde_json::Value)>>,
 }
 
-/// What a condition comes to.
+/// The outcome of a condition.
 enum Outcome {
     Compared(Gap),
     Missing(Vec<Atom>),
 }
 
 impl<'a> Judge<'a> {
-    /// With the records that this version of the program makes.
+    /// With the records from this version of the program.
     pub fn new(version: &'a str) -> Self {
         Self { version, records: RefCell::default() }
     }
 
-    /// What the figures say of a claim.
+    /// What the results show about a claim.
     pub fn judge(&self, claim: &Claim) -> Result<JudgedClaim, Inapplicable> {
         let mut compared = Vec::new();
         let mut missing = Vec::new();
@@ -146,14 +146,14 @@ impl<'a> Judge<'a> {
             }
             (_, _) => 0.0,
         };
-        // What is computed is not exact to the last bit.
+        // Calculated values are not exact to the last bit.
         let tolerance = tolerance + claimed.value.abs() * 1e-9;
         let met = match condition.relation {
             Relation::Equal | Relation::About => (found.value - claimed.value).abs() <= tolerance,
             Relation::Below => found.value < claimed.value,
             Relation::Above => found.value > claimed.value,
         };
-        // As the claim is written, else as the figures are, else as what is computed of them is.
+        // The unit of the claim, else that of the results, else that of the calculated value.
         let sides = [&condition.claimed, &condition.found];
         let written = sides.into_iter().flat_map(Expression::units);
         let figures = sides.into_iter().flat_map(Expression::atoms);
@@ -214,7 +214,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// How many figures are there.
+    /// The number of matching results.
     fn matching(&self, atom: &Atom) -> Result<usize, Inapplicable> {
         match self.figure(atom) {
             Ok(figure) => Ok(usize::from(figure.is_some())),
@@ -223,7 +223,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The figure, where it is there.
+    /// The result, if there is one.
     fn figure(&self, atom: &Atom) -> Result<Option<Figure>, Inapplicable> {
         self.of_machine(&atom.machine, |record, inventory| match atom.path.strip_prefix(INVENTORY) {
             Some(path) => of_inventory(record, inventory, atom, path),
@@ -270,7 +270,7 @@ fn load_average(record: &Record, atom: &Atom) -> Option<Figure> {
     Some(Figure { figure: atom.to_string(), line: None, unit: "count".to_owned(), value })
 }
 
-/// The line that a number of the inventory was read from, or the list that it is in.
+/// The line from which a number of the inventory was read, or the line of its list.
 fn line_of(record: &Record, path: &str) -> Option<u64> {
     let is_of = |key: &str| {
         let key = key.replace('[', ".").replace(']', "");
@@ -308,7 +308,7 @@ fn of_measurements(record: &Record, atom: &Atom) -> Result<Option<Figure>, Inapp
     Ok(value.map(|value| Figure { figure: atom.to_string(), line, unit: one.unit.clone(), value }))
 }
 
-/// Whether a label's value is what a claim writes.
+/// Whether a label's value equals the one in a claim.
 fn is_key(key: &Key, written: &str) -> bool {
     match key {
         Key::Word(word) => word == written,

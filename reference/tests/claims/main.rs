@@ -1,4 +1,4 @@
-//! Every claim of the documents has an answer that its figures give.
+//! Every claim of the documents has an answer from its results.
 
 mod document;
 mod expression;
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use judge::{Inapplicable, Judge};
 use reference::claims::{Gap, JudgedClaim, Verdict};
 
-/// What the review of the documents found of each claim, and what the figures say.
+/// The verdict of the documents' review on each claim, and that of the results.
 const REVIEW: &str = include_str!("review.txt");
 
-/// What ships.
+/// The shipped verdicts.
 fn answers() -> BTreeMap<String, JudgedClaim> {
     let all = reference::claims::all().unwrap_or_else(|why| panic!("{why}"));
     let (count, answers) =
@@ -22,7 +22,7 @@ fn answers() -> BTreeMap<String, JudgedClaim> {
     answers
 }
 
-/// `RENEW_VERDICTS=1 cargo test -p linespeed-reference verdicts` writes the file anew.
+/// `RENEW_VERDICTS=1 cargo test -p linespeed-reference verdicts` rewrites the file.
 #[test]
 fn the_verdicts_that_ship_are_what_the_rules_make_of_the_figures() {
     let judge = Judge::new("0");
@@ -46,7 +46,7 @@ fn code(verdict: Verdict) -> String {
     serde_json::to_value(verdict).unwrap().as_str().unwrap().to_owned()
 }
 
-/// Whether a verdict is what the review found.
+/// Whether a verdict agrees with the review.
 fn agrees(found: &str, verdict: &str) -> bool {
     match found {
         "R" => verdict == "holds",
@@ -108,7 +108,7 @@ fn what_does_not_hold_is_off_by_what_the_figures_say() {
     assert_eq!(off("B29"), (vec![34.77], "%"));
     assert_eq!(off("D7"), (vec![14.11], "%"));
     assert_eq!(off("E20"), (vec![1.96], "x"));
-    // Of the other processors and the other load the claim is right.
+    // For the other processors and the other load the claim is right.
     assert_eq!(rounded(found("B27", true)), [72.12, 76.53]);
     assert_eq!(rounded(found("B39", true)), [4.05]);
     assert_eq!(rounded(found("E20", true)), [3.6]);
@@ -131,7 +131,7 @@ fn each_figure_of_a_verdict_says_where_it_stood() {
     }
 }
 
-/// What is said of a claim with this rule.
+/// The verdict on a claim with this rule.
 fn judged(rule: &str) -> Result<Verdict, Inapplicable> {
     let head = "document = 'd'\n[[claim]]\nid = 'T1'\nmachines = ['cloud-server-1']\nsays = 's'\n";
     let claims = document::read(&format!("{head}{rule}")).unwrap_or_else(|why| panic!("{why}"));

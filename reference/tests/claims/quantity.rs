@@ -1,4 +1,4 @@
-//! A number with its dimension, so that a claim of times is not held against a size.
+//! A number with its dimension, so that a claim about times is not compared with a size.
 
 /// Powers of seconds and of bytes; cycles, instructions and units of work are counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ const RATE: Dimension = Dimension { time: -1, bytes: 0 };
 const BYTES: Dimension = Dimension { time: 0, bytes: 1 };
 const BANDWIDTH: Dimension = Dimension { time: -1, bytes: 1 };
 
-/// Units as claims and records write them, what one is in seconds and bytes, and its dimension.
+/// Units as written in claims and records, their value in seconds and bytes, and their dimension.
 const UNITS: &[(&str, f64, Dimension)] = &[
     ("%", 0.01, COUNT),
     ("x", 1.0, COUNT),
@@ -45,7 +45,7 @@ const UNITS: &[(&str, f64, Dimension)] = &[
 /// A unit that claims may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// As it is written.
+    /// Its spelling.
     pub name: &'static str,
     factor: f64,
     dimension: Dimension,
@@ -58,7 +58,7 @@ impl Unit {
         found.map(|&(name, factor, dimension)| Self { name, factor, dimension })
     }
 
-    /// The unit of a field of the inventory, which its name ends with.
+    /// The unit of an inventory field, from the end of its name.
     pub fn of_field(field: &str) -> Option<Self> {
         let name = match field.rsplit('_').next() {
             Some("hz") => "Hz",
@@ -74,7 +74,7 @@ impl Unit {
         Quantity { value: number * self.factor, dimension: self.dimension }
     }
 
-    /// How many of this unit a quantity is; `None` where it is of something else.
+    /// A quantity in this unit; `None` if its dimension differs.
     pub fn number(self, quantity: Quantity) -> Option<f64> {
         (quantity.dimension == self.dimension).then_some(quantity.value / self.factor)
     }
@@ -85,7 +85,7 @@ impl Unit {
 pub struct Quantity {
     /// The value.
     pub value: f64,
-    /// What it is a value of.
+    /// Its dimension.
     pub dimension: Dimension,
 }
 
@@ -95,31 +95,31 @@ impl Quantity {
         Self { value, dimension: COUNT }
     }
 
-    /// The sum; `None` where the two are of different things.
+    /// The sum; `None` if the dimensions differ.
     pub fn plus(self, other: Self) -> Option<Self> {
         (self.dimension == other.dimension).then_some(Self { value: self.value + other.value, ..self })
     }
 
-    /// The difference; `None` where the two are of different things.
+    /// The difference; `None` if the dimensions differ.
     pub fn minus(self, other: Self) -> Option<Self> {
         self.plus(Self { value: -other.value, ..other })
     }
 
-    /// The product; `None` where no dimension can hold it.
+    /// The product; `None` if the dimension is out of range.
     pub fn times(self, other: Self) -> Option<Self> {
         let time = self.dimension.time.checked_add(other.dimension.time)?;
         let bytes = self.dimension.bytes.checked_add(other.dimension.bytes)?;
         Some(Self { value: self.value * other.value, dimension: Dimension { time, bytes } })
     }
 
-    /// A bare number to the power of another; `None` where one is of something, or the result is no number.
+    /// A bare number to the power of another; `None` if one has a dimension, or the result is not a number.
     pub fn to_the(self, power: Self) -> Option<Self> {
         let bare = self.dimension == COUNT && power.dimension == COUNT;
         let value = self.value.powf(power.value);
         (bare && value.is_finite()).then_some(Self::count(value))
     }
 
-    /// The quotient; `None` where the divisor is zero or no dimension can hold it.
+    /// The quotient; `None` if the divisor is zero or the dimension is out of range.
     pub fn over(self, other: Self) -> Option<Self> {
         let time = other.dimension.time.checked_neg()?;
         let bytes = other.dimension.bytes.checked_neg()?;

@@ -12,7 +12,7 @@ const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
 /// The same for two or more threads that cost each other CPU time.
 const MUCH_FASTER: f64 = 0.8;
-/// An experiment's result precedes observations from outside: the share from which on it does, from 5 % slower on.
+/// An experiment's result precedes observations from outside: its least share, from 5 % slower on.
 const LEAST_SHOWN: f64 = 0.65;
 
 const SLOWED: Template = Template {

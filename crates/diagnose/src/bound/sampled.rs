@@ -16,7 +16,7 @@ const IN_ORDER: f64 = 0.5;
 const HIDDEN: f64 = 0.25;
 /// Loops that spin for less are those of any lock.
 const SPINNING: f64 = 0.2;
-/// Loads of caches that take less of the time are those of any program: they overlap with what else it does.
+/// A smaller share of cache loads is normal: they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
 
 const AT_STREAMS: Template = Template {
@@ -37,10 +37,10 @@ fn enough(facts: &Facts) -> Option<Sampled> {
     (sampled.decoded() >= ENOUGH).then_some(sampled)
 }
 
-/// Adds what samples say to other causes; `user`: the share of the time that they are of.
+/// Adds the samples' evidence to other causes; `user`: the share of the time that they cover.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
-    // What counters, experiments or the probe say of memory is exact: slots that do not wait for it are spent elsewhere.
+    // Counters, experiments and the probe are exact about memory: slots that do not wait for it are spent elsewhere.
     let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
@@ -102,7 +102,7 @@ fn first_digit(bytes: f64) -> f64 {
     (bytes / unit / place).round() * place * unit
 }
 
-/// Who waits.
+/// The process that waits.
 fn who(facts: &Facts) -> Text {
     if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
@@ -179,7 +179,7 @@ fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
         "{share} of user time is spent in spin loops: threads wait for each other and keep their CPUs.",
         share = share(sampled.spinning)
     );
-    // What takes the lock waits for the same line.
+    // Taking the lock also waits for the same line.
     let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
     let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
     (sampled.spinning.share >= SPINNING).then(|| Cause { kind: Some(BoundKind::Spinning), ..cause() })

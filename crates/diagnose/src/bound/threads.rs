@@ -119,7 +119,7 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
-/// The most of one CPU's time that a program uses whose threads wait for each other in a circle.
+/// The most of one CPU's time used by a program whose threads wait for each other in a circle.
 const STUCK: f64 = 0.01;
 /// Negligible activity: a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;

@@ -109,9 +109,9 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // Of its CPUs others had at most what it had not itself: what it waited beyond that, it waited for its own threads.
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left));
-    // However many threads it has, others that took more than it had are what it lacks first.
+    // However many threads it has, if others used more CPUs than it had, it primarily lacks those.
     let own = runnable - taken * facts.wall > runnable / 2.0 && taken <= facts.used();
-    // One thread does not keep itself waiting, and neither do threads whose wait others explain.
+    // A single thread does not delay itself, and neither do threads whose wait others explain.
     let by_others =
         facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };

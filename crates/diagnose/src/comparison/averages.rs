@@ -17,7 +17,7 @@ use crate::figures::locate_figure;
 /// The metric of averages.
 const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
 
-/// Whether one of these records has averages without the distributions that they are of.
+/// Whether one of these records has averages without their distributions.
 pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bool {
     records.any(|record| record.measurements_of(AVERAGE).next().is_some())
 }
@@ -81,7 +81,7 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     })
 }
 
-/// What an average was taken over: wake-ups, threads, and the time between two wake-ups, µs.
+/// The basis of an average: wake-ups, threads, and the time between two wake-ups, µs.
 fn sampling(record: &Record, setting: Option<&str>) -> Option<(u64, usize, u64)> {
     let is_alike = |m: &&Measurement| {
         m.labels.switch(Label::Corrected) != Some(true)

@@ -1,4 +1,4 @@
-//! What a record of `stat` or `scale` ran: two commands are two things to measure, whatever stood before them on the line.
+//! What a record of `stat` or `scale` ran: two commands are two different things, whatever preceded them on the command line.
 
 use std::collections::BTreeSet;
 

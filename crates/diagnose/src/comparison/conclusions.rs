@@ -1,4 +1,4 @@
-//! What must not be concluded from published figures, and what must.
+//! Conclusions that must not, and that must, be drawn from published results.
 
 use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;
@@ -82,7 +82,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
             bytes: Some(mib << 20),
             line: None,
             ways: None,
-            // Neither how many there are nor whose they are was told.
+            // Their number and their owners are unknown.
             cpus: Default::default(),
         });
         record
@@ -103,7 +103,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
         claims.iter().find(|claim| claim.code == "comparison-claim-clock").unwrap().support
     };
     assert_eq!(clock(claims), record::comparison::Support::NotSupported);
-    // A clock that is the same contradicts nothing, on whichever side it is a little higher.
+    // An equal clock contradicts nothing, even if it is slightly higher on one side.
     let slower = guest(15, 2_500_022_000, 41.0);
     let same = side_by_side(&[("one", &one), ("four", &slower)]);
     assert_eq!(clock(&same.explanations[0].claims), record::comparison::Support::NotSupported);
@@ -155,7 +155,7 @@ fn one_size_of_blocks_that_falls_out_decides_nothing() {
     assert!(sizes(1).contains("64 B to 1 KiB: 1.24× to 1.25×"), "{}", sizes(1));
     assert!(sizes(2).contains("64 B to 1 KiB: 1.44× to 1.45×"), "{}", sizes(2));
     assert!(has_code(&one_thread(2).sizes.as_ref().unwrap().sentences()[1], "comparison-size-left-out"));
-    // No figure of the size that falls out stands in a row.
+    // A row contains no result of the outlier size.
     let of_size = |row: &&Row| row.labels.count(Label::Bytes) == Some(8192);
     assert!(said.rows.iter().filter(of_size).all(|row| row.cells[0].value.is_none()));
     let scaling = said.within.iter().find(|note| word(note, "who") == "intel").unwrap().to_string();
@@ -226,7 +226,7 @@ fn published_work_that_nobody_else_has_names_the_recipe_or_the_loop_that_does_it
             "linespeed scale --recipe sysbench-cpu --set limit=50000",
         ]
     );
-    // Who has the figure is told nothing.
+    // The side that has the result gets no advice.
     let sides = [("published", &published), ("own", &published)];
     assert!(suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }), &[]).is_empty());
 }
@@ -252,14 +252,14 @@ fn what_was_run_as_advised_is_named_and_not_advised_again() {
     let says = suggest_newer(&sides, 0, &newer, nothing).unwrap();
     let command = |says: &Text| says.value("command").map(ToString::to_string);
     assert_eq!(command(&says).as_deref(), Some("linespeed compare here-2 reference:xeon"));
-    // What it has not is still to be run.
+    // What it lacks remains to be run.
     let rest = suggest_works(&sides, &newer).remove(0);
     let commands = rest.value("commands").map(ToString::to_string);
     assert_eq!(
         commands.as_deref(),
         Some("linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm")
     );
-    // A figure of any kind will do where nothing is shared, and what the record has itself is no reason.
+    // Any kind of result will do if nothing is shared, and the record's own results are no reason.
     let says = suggest_newer(&sides, 0, &newer, |sides| sides[0].name == "here-3").unwrap();
     assert_eq!(command(&says).as_deref(), Some("linespeed compare here-3 reference:xeon"));
     let own = with(&["sysbench cpu --cpu-max-prime=50000"]);

@@ -1,4 +1,4 @@
-//! Published machines, from the few figures that were published of them, and what must come out of a comparison.
+//! Published machines with their few published results, and the required outcome of a comparison.
 
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
@@ -195,7 +195,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         assert!((number(whole, "most") - 196.0 / 72.0 * 2.5 / 2.2 * 1.25 / 1.1).abs() < 1e-9, "{whole}");
         let to_try = said.answer.iter().find(|answer| answer.code() == Some("comparison-to-try")).unwrap();
         assert!(word(to_try, "who") == "196" && has_code(to_try, "comparison-estimate"), "{to_try}");
-        // Of what the gain is stands before what makes it.
+        // The setting with the gain precedes its cause.
         let first = said.what_if.iter().find(|what| what.subject == devices.subject).unwrap();
         let begins = format!("196 could gain: {} at most ", first.acts_on);
         assert!(to_try.to_string().starts_with(&begins), "{to_try}");
@@ -237,7 +237,7 @@ fn the_bigger_machine_waits_for_memory() {
     assert!((of_big(&DEVICES).unwrap() - 2900.0 / 2100.0).abs() < 1e-9);
     assert!((of_big(&BINDING).unwrap() - 1.6875 / 1.2).abs() < 1e-9);
     assert!(said.what_if.iter().all(|what| what.subject == 1 || !what.setting.is(&DEVICES)));
-    // Where nothing tells which node is the CPU's own, the fastest is taken for it, and that is said.
+    // If the CPU's node is unknown, the fastest node is assumed to be local, and the text says so.
     let (mut small, mut big) = (small, big);
     small.machine.nodes.clear();
     big.machine.nodes.clear();
@@ -313,7 +313,7 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
         .iter()
         .find(|why| why.subject == 2 && why.result.code() == Some("comparison-result-all-cpus"));
     assert!(why.is_none_or(|why| why.causes.iter().all(|cause| cause.code != "comparison-cause-siblings")));
-    // Steps that tell nothing of cores alone still multiply up to the whole.
+    // Steps that do not isolate cores still multiply to the whole.
     let two_steps = openssl(52, 104, &[(1, 89101.65), (104, 4000000.0)]);
     let said = side_by_side(&[("two", &two_steps), ("hygon", &hygon)]);
     let why =
@@ -357,7 +357,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert!(refused.metrics.contains(&"core.ipc".into()), "{refused:?}");
     let ipc = said.rows.iter().find(|row| row.metric == "core.ipc").unwrap();
     assert!(ipc.cells[1].value.is_some() && ipc.cells[2].value.is_none() && ipc.cells[3].value.is_none());
-    // Kunpeng against Intel: fewer instructions, at fewer a cycle and a lower clock; all of it is explained.
+    // Kunpeng compared with Intel: fewer instructions, fewer per cycle and a lower clock; all of it is explained.
     let why = said.explanations.iter().find(|why| why.subject == 1).unwrap();
     let factor = |name: &record::Template| {
         why.causes.iter().find(|cause| cause.name.is(name)).map(|cause| cause.factor).unwrap()
@@ -366,7 +366,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert!((factor(&CORE_CLOCK) - 2.5957 / 3.1514).abs() < 1e-3);
     assert!((factor(&INSTRUCTIONS) - 128.28 / 117.79).abs() < 1e-3);
     assert!((why.unexplained.unwrap() - 1.0).abs() < 1e-6, "{why:?}");
-    // Of Phytium the clock alone can be told, and the rest stays open.
+    // For Phytium only the clock is known, and the rest stays open.
     let why = said.explanations.iter().find(|why| why.subject == 3).unwrap();
     assert!(why.causes.iter().all(|cause| !cause.name.is(&INSTRUCTIONS_PER_CYCLE)), "{why:?}");
     assert!(why.claims.iter().any(|claim| has_code(&claim.claim, "comparison-claim-ipc")

@@ -128,8 +128,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Points without a curve that lie well within a cache of the machine, or well beyond all: a level's row, as a curve gives it.
-/// Other methods than the curve's have the rows of their sizes alone.
+/// Points without a curve, well within a cache of the machine or well beyond all: a level's row, as from a curve. Other methods than the
+/// curve's only have rows for their sizes.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

@@ -118,7 +118,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison
 }
 
-/// Who is compared, and in which facts they differ.
+/// The compared records, and the facts in which they differ.
 fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
     let subjects = describe_subjects(sides);
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();

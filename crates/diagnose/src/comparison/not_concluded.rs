@@ -1,4 +1,4 @@
-//! What must not be concluded from figures that look as if they could be compared with each other.
+//! Conclusions that must not be drawn from seemingly comparable results.
 
 use record::comparison::Support;
 use record::{Comparison, Label, Labels, Measurement, Record, Text, detail};
@@ -12,7 +12,7 @@ use crate::samples::has_code;
 /// The workload of [`rates`].
 const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
 
-/// Rates of `openssl speed` at 8 KiB whose text told the number of processes of some and of others not.
+/// Rates of `openssl speed` at 8 KiB; the text has the number of processes for some of them only.
 fn rates(figures: &[(Option<u32>, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.cores = Some(96);
@@ -55,7 +55,7 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
     assert!(apart.iter().all(|why| number(why, "figures") == 2.0), "{apart:?}");
     let kunpeng_has = |why: &&Text| word(why, "least") == "4.58 GB/s" && word(why, "most") == "13.8 GB/s";
     assert!(apart.iter().any(kunpeng_has), "{apart:?}");
-    // Nor is a rate of unknown threads the one of one thread where there is no other.
+    // A rate of unknown threads does not replace a missing rate of one thread.
     let alone = rates(&[(None, 4584.0), (None, 13751.0)]);
     let said = side_by_side(&[("alone", &alone), ("kunpeng", &kunpeng)]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
@@ -105,7 +105,7 @@ fn a_bandwidth_without_its_threads_is_not_one_threads() {
         ("whole", &bandwidth(None, Some("Intel MLC 3.9"), 190.0)),
     ]);
     assert!(said.rows.is_empty() && !said.refused.is_empty(), "{said:?}");
-    // MLC takes all CPUs by itself, others do not.
+    // MLC uses all CPUs by itself, others do not.
     let pair = |method| {
         side_by_side(&[("a", &bandwidth(None, method, 190.0)), ("b", &bandwidth(None, method, 210.0))])
     };
@@ -130,7 +130,7 @@ fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baselin
     let rest = back.says.sentences().iter().find(|text| text.is(&words::REST)).unwrap();
     assert!((number(rest, "factor") - 1.14).abs() < 0.005);
     assert_eq!(forth.causes[0].says, back.causes[0].says);
-    // As data they are of the subject against the baseline, and so is their evidence.
+    // In the data they are relative to the baseline, and so is their evidence.
     assert!((forth.speed * back.speed - 1.0).abs() < 1e-9);
     assert!(
         (forth.causes[0].factor * back.causes[0].factor - 1.0).abs() < 1e-9 && forth.causes[0].factor > 1.0
@@ -171,7 +171,7 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
     assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
     assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised".into());
     assert!(openssl.says.is(&words::OVERSHOT), "{}", openssl.says);
-    // A program of several threads, or one that waits, tells no clock.
+    // A program with several threads, or with waits, shows no clock.
     let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let said = side_by_side(&[("several", &several), ("hygon", &hygon)]);
     let openssl = said.explanations.iter().find(|e| word(&e.result, "work") == OPENSSL).unwrap();
@@ -282,7 +282,7 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
-    // What the hypervisor accounts for the whole run stands among what changed: it is the one figure.
+    // The hypervisor's account of the whole run is among the changes: it is the only value.
     let accounted = |rate: f64, taken: f64, share: f64| {
         let mut record = guest(rate, taken);
         record.conditions.after.get_or_insert_default().steal_share = Some(share);
@@ -312,7 +312,7 @@ fn other_work_that_was_measured_decides_and_not_the_load_average_of_before() {
         found.map(|claim| (claim.support, claim.why.code().unwrap_or_default().to_owned()))
     };
     let used = "comparison-own-load-used".to_owned();
-    // The load average says the contrary of what was measured.
+    // The load average contradicts the measurement.
     let slower_had_more = claim(&with(4.0, 0.54, Some(0.0)), &with(2.0, 0.08, Some(0.9)));
     assert_eq!(slower_had_more, Some((Support::Supported, used.clone())));
     let slower_had_less = claim(&with(4.0, 0.08, Some(0.9)), &with(2.0, 0.54, Some(0.0)));
@@ -394,7 +394,7 @@ fn a_share_of_time_taken_has_no_ratio_and_what_it_leaves_decides() {
 
 #[test]
 fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_first() {
-    // Forty figures, of which one spreads by much and one by little.
+    // Forty results, one with a large spread and one with a small one.
     let run = |noisy: f64, sure: f64| {
         let spread =
             |value: f64, by: f64| [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0].map(|z| value * (1.0 + z * by)).to_vec();
@@ -425,12 +425,12 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(first(&many).starts_with("w0"), "{many}");
     // Its interval leaves less than that of the other.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
-    // What costs comes before what gains, however much that is.
+    // Losses precede gains, however large those are.
     let both = says(300.0, 80.0);
     let codes: Vec<_> = both.sentences().iter().filter_map(Text::code).collect();
     assert_eq!(codes, ["comparison-changed", SLOWER_MOST.code, FASTER_MOST.code]);
     assert!(first(&both).starts_with("w1"), "{both}");
-    // A twentieth of 40 figures lies beyond its interval though nothing changed.
+    // One in twenty of 40 results is outside its interval without any change.
     let one = says(79.0, 100.0);
     assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));
     assert!(has_code(&one, "comparison-by-chance") && first(&one).starts_with("w0"), "{one}");

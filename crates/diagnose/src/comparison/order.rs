@@ -14,7 +14,7 @@ use crate::figures::median;
 
 /// The fewest records for a ranking.
 const LEAST: usize = 3;
-/// Records from which one can lie far from the others.
+/// The fewest records among which one can be an outlier.
 const FOR_OUTLIERS: usize = 8;
 /// Scaled median absolute deviations beyond which a result is far from the others (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
@@ -67,12 +67,12 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
         return None;
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
-    // Rows of other groups say themselves what they are about.
+    // Rows of other groups have names that need no context.
     let result = if row.metric.family() == "wakeup" { name_wakeup(&of.key.name) } else { row.what.clone() };
     Some(Order { result, metric: row.metric, unit: row.unit.clone(), ranks, says })
 }
 
-/// Marks those of ascending ranks that lie far from the others in the worse direction.
+/// Marks outliers among ascending ranks in the worse direction.
 fn mark_outliers(ranks: &mut [Rank], better: Better) {
     let middle = |values: &dyn Fn(&Rank) -> f64| median(ranks.iter().map(values)).unwrap_or(0.0);
     let median = middle(&|rank| rank.value);
@@ -109,7 +109,7 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
+/// Which facts have the order of the result: for each how many pairs agree, and which contradict.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
         return Text::default();
@@ -125,7 +125,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let pairs = measured.iter().enumerate().flat_map(later);
         let pairs = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value, WORTH_TELLING));
         let pairs: Vec<_> = pairs.collect();
-        // Who is alike neither supports nor contradicts.
+        // Equal ones neither support nor contradict.
         let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1, MUCH));
         let alike = apart().filter(|(fast, slow)| fast.1 > slow.1).count();
         let mut contradicting = apart().filter(|(fast, slow)| fast.1 < slow.1);
@@ -157,7 +157,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     Text::sequence(said.chain(note_hosts_caches(ranks, known)))
 }
 
-/// Whose last-level cache is the host's: what others leave of it is not known.
+/// Machines whose last-level cache belongs to the host: the part left by others is unknown.
 fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
     let sides = ranks.iter().map(|rank| &known[rank.subject]);
     let is_hosts = |side: &&Known| {

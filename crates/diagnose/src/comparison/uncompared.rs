@@ -15,12 +15,12 @@ const DETAILS: &[&str] = &[
     detail::WORK.name(),
 ];
 
-/// Takes away which command was run, so that two commands are compared as if they did the same work.
+/// Removes the command, so that two commands are compared as if they did the same work.
 pub fn ignore_commands(record: &mut Record) {
     record.measurements.iter_mut().for_each(|m| m.detail.retain(|name| name != detail::COMMAND.name()));
 }
 
-/// Drops what a comparison does not look at.
+/// Drops what no comparison reads.
 pub fn drop_uncompared(record: &mut Record) {
     record.coverage = Vec::new();
     for m in &mut record.measurements {

@@ -1,5 +1,5 @@
-//! Two recordings of machines at work: what bound them, what their CPUs did, what their threads waited for. Moments that follow one
-//! another are alike, so that intervals are of blocks of them.
+//! Compares two recordings of machines: what bound them, what their CPUs did, what their threads waited for. Consecutive moments are alike,
+//! so that intervals are based on blocks of them.
 
 use std::collections::BTreeSet;
 
@@ -173,7 +173,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
         let Some(this) = estimate else { return Cell::default() };
         let mut cell = Cell { value: Some(this.value), ..Cell::default() };
         let Some(base) = base.filter(|_| index != baseline) else { return cell };
-        // Two shares lie no farther apart than none and all of the time, however few blocks there are.
+        // Two shares differ by at most the whole time, however few blocks there are.
         let most = if figure.unit == "share" { 1.0 } else { f64::INFINITY };
         let by = this.minus(*base).interval(TOGETHER).map(|(low, high)| (low.max(-most), high.min(most)));
         let mut beyond = by;
@@ -200,7 +200,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
     }
 }
 
-/// How much a change matters beside the others: what bound the machine before all.
+/// How much a change matters relative to the others: changes of the machine's bottleneck first.
 fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     let by = cell.change.as_ref().map_or(0.0, |change| change.by.abs());
     match (row.metric.name(), cell.ratio) {

@@ -110,7 +110,7 @@ impl<'a> Works<'a> {
         self
     }
 
-    /// Whether one of them is called so.
+    /// Whether one of them has this name.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.names().any(|had| had == name)
     }

@@ -62,7 +62,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    // The same core, or another one of the only kind.
+    // The same core, or another one of the same kind.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
     let own =
         |cpu: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(cpu.into()));

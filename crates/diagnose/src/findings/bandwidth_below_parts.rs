@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 /// triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
-/// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is
-/// no ceiling for it. Nodes whose CPUs are all offline have memory that no thread is near.
+/// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is no ceiling for
+/// it. Nodes with only offline CPUs have memory that no thread is near.
 fn whole(case: &Case) -> bool {
     let machine = &case.record.machine;
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);

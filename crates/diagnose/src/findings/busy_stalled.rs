@@ -87,7 +87,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 
-/// Cores that CPUs which Linux shows apart shared in the look right after this was measured.
+/// Cores shared by CPUs that Linux shows as separate, in the placement check right after the measurement.
 fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     let after = case.shape()?.states.get(*m.looks.last()? as usize)?.as_ref()?;
     let hidden = |core: &&CpuList| case.shape().is_some_and(|shape| shape.hides(core));

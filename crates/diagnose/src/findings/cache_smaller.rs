@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// A point that may lie this little above a level's latency, by its interval, may still be of that level.
+/// A point whose interval is this little above a level's latency may still belong to it.
 const STILL_ON: f64 = 1.15;
 
 /// If one point in this many is in doubt, so is the curve.
@@ -32,8 +32,8 @@ fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
 }
 
-/// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
-/// together in some sets of a cache and whose TLB ends early: both look like the end of a cache beyond the first.
+/// The smallest working set measured on 2 MiB pages. Below it the curve uses 4 KiB pages, whose physical addresses collide in some cache
+/// sets and whose TLB reach ends early: both look like the end of a cache beyond the first.
 fn first_huge(case: &Case) -> Option<u64> {
     on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min()
 }
@@ -120,7 +120,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let advertised = advertises(size);
     let size = Value::Bytes(size);
     let what = text!("cache-smaller-available", "only {seen} of the {size} {name} behave like {name}");
-    // Other guests of the host take more or less of a shared cache at other times.
+    // Other guests of the host use varying parts of a shared cache.
     let (severity, confidence) = match case.record.machine.is_virtual() {
         true => (Severity::Note, Confidence::Low),
         false => (Severity::Warning, Confidence::High),

@@ -38,7 +38,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let what = text!("power-limited", "{zone} may sustain {limit} of {allowed} ({interface})");
         report(if reached { Severity::Warning } else { Severity::Note }, what, cause);
     }
-    // Their clock, measured too low, is reported with what it costs, and with this as its cause.
+    // A clock measured too low is reported with its cost, and with this as its cause.
     let is_measured = !clock_limit::RULE.findings(case).is_empty();
     if !is_measured {
         let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);

@@ -4,7 +4,7 @@
 use super::clocksource;
 use super::prelude::*;
 
-/// Whether the cycle counter keeps its rate in every state.
+/// Whether the cycle counter has the same rate in every state.
 pub(super) const RULE: Rule = Rule {
     name: "counter-not-invariant",
     resource: None,

@@ -64,8 +64,8 @@ fn cite_periods(periods: u64) -> Evidence {
     cite_fact(says, "conditions.after.quota_throttled")
 }
 
-/// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or
-/// one of many threads that all run for moments.
+/// Periods in which a cgroup was throttled although its quota is not below the CPUs allowed: the quota is a parent cgroup's, or many
+/// threads ran at once for moments.
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
     let what = text!("a quota that allows all CPUs throttled work in {periods} periods");

@@ -59,7 +59,7 @@ impl Rule {
         }
     }
 
-    /// A finding whose fact is read and whose loss follows from a model.
+    /// A finding with a known fact and a modelled loss.
     pub(super) fn report_model(&self, loss: Verdict, what: impl Into<Text>) -> Finding {
         Finding { measured: false, confidence: Confidence::Medium, ..self.report_loss(loss, what) }
     }

@@ -73,7 +73,7 @@ fn describe_place(m: &Measurement) -> Text {
     text!("loads scattered over {size}", size = working_set(m))
 }
 
-/// What a load takes without them.
+/// The load latency without them.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
     cite_fact(text!("a load from {size} on 4 KiB pages: {latency}"), latency)
@@ -103,7 +103,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels())?;
     let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
-    // The load itself takes longer than one from the last cache would.
+    // The load itself takes longer than one from the last-level cache.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;

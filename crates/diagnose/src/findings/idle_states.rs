@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-/// Longest wake-ups that differ by less are chance: each is one of some thousand.
+/// Smaller differences between longest wake-ups are chance: each is one of some thousand.
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -86,7 +86,7 @@ const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 /// The option of the kernel's command line that sets it.
 const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 
-/// A guest whose governor polls for a while and then halts loses less of the host's time than one that never halts.
+/// A guest whose governor polls briefly and then halts wastes less host time than one that never halts.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
     remedies("idle-states poll").pop().filter(|_| may)
@@ -103,7 +103,7 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     let for_one = format!("sudo linespeed quiet {} -- COMMAND", knob.name());
     let mut all = vec![Remedy::both(text!("for one command"), for_one).sets(KnobValue::as_quiet(knob))];
     all.extend(remedies(RULE.name));
-    // A guest without states has none of its own to disable: its halt is the hypervisor's.
+    // A guest without idle states has none to disable: its halt belongs to the hypervisor.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("until the next boot");
         all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));

@@ -8,8 +8,7 @@ use super::{Case, Rule};
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// What one rule finds in a record, each finding compared with what all must have; nothing where it says that an input is
-/// missing.
+/// What one rule finds in a record, with each finding checked against the general requirements; empty if it reports a missing input.
 pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
@@ -23,14 +22,14 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// What a rule misses in a record; then it must find nothing in it either.
+/// What a rule misses in a record; then it must find nothing.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
     rule.missing(&Case { index: &index, numa: numa.as_ref() })
 }
 
-/// Panics, with the finding, where one misses something that a user needs of it.
+/// Panics, with the finding, if a finding lacks something that a user needs.
 pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     if found.is_empty() {
         return;
@@ -68,10 +67,10 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     }
 }
 
-/// Tools whose changes are undone by themselves.
+/// Tools whose changes disappear by themselves.
 const TOOLS: [&str; 4] = ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"];
 
-/// What a remedy changes on the machine can be changed back: each file that is written, each setting, each boot option.
+/// Everything a remedy changes on the machine can be reverted: each file it writes, each setting, each boot option.
 fn assert_undone(finding: &Finding) {
     let commands = |all: &[Remedy]| all.iter().filter_map(|one| one.command.clone()).collect::<Vec<_>>();
     let undo = commands(&finding.undo).join("\n");
@@ -114,7 +113,7 @@ fn resolves(json: &Value, record: &Record, from: &str) -> bool {
     })
 }
 
-/// Whether something that is not null stands at a path; the last key may have dots in it.
+/// Whether there is a non-null value at a path; the last key may contain dots.
 fn stands_at(value: &Value, path: &str) -> bool {
     if path.is_empty() {
         return !value.is_null();

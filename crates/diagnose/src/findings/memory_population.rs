@@ -80,7 +80,7 @@ fn controller(slot: &MemoryDevice) -> Option<&str> {
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
 }
 
-/// Whether a device is as wide as a controller whose name begins like this one's.
+/// Whether a device is as wide as a controller with this prefix.
 fn fills(device: &MemoryDevice, of: &str) -> bool {
     let is_alike = controller(device).is_some_and(|controller| controller.len() == of.len());
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)

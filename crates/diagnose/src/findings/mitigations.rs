@@ -20,9 +20,9 @@ pub(super) const RULE: Rule = Rule {
 /// Published system calls without the mitigations below, ns.
 const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
 
-/// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that stand for work on
-/// each entry or exit: page tables switched, speculation barriers, buffers and branch history cleared, guarded returns.
-/// Retpolines are left out: the way into the kernel has hardly an indirect branch.
+/// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that mean work on each
+/// entry or exit: page tables switched, speculation barriers, buffers and branch history cleared, guarded returns.
+/// Retpolines are left out: kernel entry has hardly any indirect branches.
 const ON_THE_WAY: [&str; 10] = [
     "PTI",
     "IBRS",

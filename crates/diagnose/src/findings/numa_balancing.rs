@@ -1,4 +1,4 @@
-//! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
+//! The kernel's own placement of memory while programs run: it unmaps pages to see which CPU accesses them next.
 
 use super::numa_latency::has_nodes;
 use super::prelude::*;

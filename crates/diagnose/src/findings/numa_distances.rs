@@ -1,4 +1,5 @@
-//! Firmware whose table of distances contradicts what was measured: programs and the kernel place memory by it.
+//! Firmware with a table of distances that contradicts the measurements: programs and the kernel use it to place
+//! memory.
 
 use super::numa_latency::{MATRIX, has_nodes};
 use super::prelude::*;

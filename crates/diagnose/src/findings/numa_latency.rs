@@ -27,7 +27,7 @@ pub(super) const MATRIX: Need = Need::new("latency or bandwidth between nodes", 
 });
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Times of an emulator say nothing of distances.
+    // Times in an emulator show nothing about distances.
     if case.record.machine.virtualization.emulated == Some(true) {
         return None;
     }
@@ -89,7 +89,7 @@ fn describe_share(share: f64) -> Text {
 }
 
 /// The share lost by remote accesses, with its interval from those of the local and the remote cells of a matrix;
-/// `slowdown(remote, local)` is what one remote access takes over a local one.
+/// `slowdown(remote, local)` is the cost of a remote access relative to a local one.
 fn remote_loss(
     case: &Case,
     numa: &Numa,

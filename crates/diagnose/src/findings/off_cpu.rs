@@ -1,4 +1,4 @@
-//! A command that another tool timed and that hardly ran: it waited.
+//! A command, timed by another tool, that hardly ran: it waited.
 
 use super::prelude::*;
 

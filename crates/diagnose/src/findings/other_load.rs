@@ -48,7 +48,7 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
         .map(|(after, before)| after - before);
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0] - own / seconds));
-    // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
+    // Others that take nothing from a program that never stops use the CPU time it leaves (nice 19, SCHED_IDLE), or are gone.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
     // Others cannot take more than they used: waits for another thread of ours are not due to them.
@@ -71,7 +71,7 @@ fn is_of_commands(case: &Case) -> bool {
         && measured.iter().any(|m| m.detail.has(detail::COMMAND))
 }
 
-/// Whether what others take was measured, and is nothing.
+/// Whether time lost to others was measured, and is negligible.
 fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }

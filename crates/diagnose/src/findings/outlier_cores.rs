@@ -28,7 +28,7 @@ const FEWEST: usize = 3;
 /// The place of all clocks.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
-/// Whether there are cores enough for one to stand out.
+/// Whether there are enough cores for an outlier.
 fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }

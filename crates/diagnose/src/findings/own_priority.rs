@@ -5,8 +5,8 @@ use record::Snapshot;
 use super::other_load;
 use super::prelude::*;
 
-/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup of less than the default weight. Alone on the machine none of
-/// them costs anything.
+/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup with less than the default weight. On an otherwise idle machine none of them
+/// costs anything.
 pub(super) const RULE: Rule = Rule { name: "own-priority", resource: None, needs: &[], find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -27,8 +27,8 @@ fn size_on_both(case: &Case) -> Option<u64> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
-    // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
-    // is refused them, which is a finding of its own.
+    // Then ordinary memory is already on large pages, and only the measurement requested small ones; or this process is refused large ones,
+    // which is a separate finding.
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
@@ -47,7 +47,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
         .report_loss(loss, what)
-        // Only programs whose data are large and scattered feel it.
+        // Only programs with large, scattered data notice it.
         .felt_by(Relevance::Some)
         .cite(on_small, small)
         .cite(text!("on 2 MiB pages: {latency}", latency = huge), huge)

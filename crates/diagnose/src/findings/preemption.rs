@@ -48,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if steal_time::by_others(case).is_some() {
         return None;
     }
-    // What firmware or a hypervisor takes is not the kernel's.
+    // Time taken by firmware or a hypervisor is not due to the kernel.
     let below =
         case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
     if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {

@@ -5,7 +5,7 @@ use super::quota;
 
 /// Time stolen from a thread that never stops.
 pub(super) const SHARE: Need = Need::new("stolen time", |case| case.has(metrics::STOLEN_SHARE));
-/// Whose the stolen time is.
+/// The cause of the stolen time.
 pub(super) const CAUSE: Need = Need::new("the cause of stolen time (/proc/interrupts)", |case| {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 });
@@ -25,15 +25,15 @@ pub(super) struct StealTime<'a> {
     pub cpus: CpuList,
     /// Their loss, the mean over them.
     pub loss: Verdict,
-    /// The share taken of all CPUs together, and how many they are.
+    /// The stolen share over all CPUs, and the number of CPUs.
     pub of_all: (f64, usize),
-    /// Between what the intervals of the CPUs allow that share to lie.
+    /// The interval of that share, from those of the CPUs.
     pub between: (f64, f64),
     /// `os` or `below`.
     cause: &'static str,
 }
 
-/// That gaps look as a cap makes them.
+/// The remark that gaps look like those of a cap.
 pub(super) const CAPPED: Template = Template {
     code: "steal-time-capped",
     words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbours cause varying gaps",
@@ -138,8 +138,8 @@ pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     remedies(if capped { "steal capped" } else { "steal" })
 }
 
-/// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
-/// shows even in a program that does all it can.
+/// The fastest wake-ups here by their median, for any policy and setting. A CPU stopped for longer than that is noticeable even in a
+/// program that does all it can.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all =
         case.figures_of(metrics::WAKEUP_LATENCY).filter(|m| m.labels.switch(Label::Corrected) != Some(true));

@@ -1,4 +1,4 @@
-//! CPU time that this kernel's interrupts and other tasks take from a program that never stops.
+//! CPU time that a program which never stops loses to this kernel's interrupts and to other tasks.
 
 use super::prelude::*;
 use super::steal_time;

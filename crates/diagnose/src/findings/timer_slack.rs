@@ -17,7 +17,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
+    // Tuning also disables idle states. Real-time threads have no slack, so that their difference is the idle states'
+    // share.
     let idle = Gain::find(case, "fifo").map(|gain| gain.ns.max(0.0));
     let gain = Gain::find(case, "other")?;
     // Everybody has the default: no loss of this machine.
@@ -87,7 +88,7 @@ impl<'a> Gain<'a> {
         Some(Self { as_is, tuned, ns: as_is.summary.median - tuned.summary.median })
     }
 
-    /// What is lost as it is, but for `other` ns that something else takes.
+    /// The present loss, without `other` ns that have another cause.
     pub(super) fn loss_beside(&self, other: f64) -> Verdict {
         let (low, high) = spread(&self.tuned.summary);
         let could_be = Summary {

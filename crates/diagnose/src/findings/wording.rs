@@ -1,4 +1,4 @@
-//! How findings read: a few of each kind, word for word. All else is held by codes and figures.
+//! How findings read: a few of each kind, word for word. Everything else is tested by codes and values.
 
 use insta::assert_snapshot;
 use record::diagnosis::Finding;

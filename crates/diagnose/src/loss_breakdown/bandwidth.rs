@@ -11,8 +11,7 @@ use crate::findings::Case;
 use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
-/// From what the devices are rated for over the speed that they are set to, what others take and the lines that stores read down
-/// to triad.
+/// From the rating of the devices, over their set speed, the load from others and the lines that stores read first, down to triad.
 pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
     if let Some(channels) = memory_channels::channels(&case.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second

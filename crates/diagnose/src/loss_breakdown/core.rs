@@ -7,7 +7,7 @@ use super::Steps;
 use crate::figures::{median, middle};
 use crate::findings::Case;
 
-/// From the advertised clock over limits on it to the clock that all cores reach together. Time that others take is no clock.
+/// From the advertised clock over limits on it to the clock that all cores reach together. Time lost to others does not affect the clock.
 pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
     let scalar = |active: &str| case.clocks("scalar", active);
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));

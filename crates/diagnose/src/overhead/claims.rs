@@ -85,7 +85,7 @@ fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
-/// The answer from comparisons that must all agree; `what` names one that could not be made.
+/// The answer from comparisons that must all agree; each comes with the text for the case that it could not be made.
 fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;

@@ -9,7 +9,7 @@ use record::{DetailKey, Text, detail, text};
 use super::rows::{Row, Rows, Together};
 use crate::layers::REAL_TIME;
 
-/// No interrupt takes longer from the CPU that it comes to, its softirqs included: what costs more is something else.
+/// The longest an interrupt takes from its CPU, including its softirqs: a higher cost has another cause.
 const LONGEST_INTERRUPT: f64 = 100e-6;
 
 /// Portions of a pass, as `--rounds` counts passes.

@@ -16,7 +16,7 @@ use crate::resources;
 /// Transparent huge pages' switch.
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// How memory is taken; `None` on one node.
+/// The memory policy; `None` with one node.
 pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> Option<Advice> {
     let says = match processes.first()?.policy {
         Policy::Default => return None,

@@ -73,7 +73,7 @@ pub(super) struct AvailableResources {
     pub isolated: CpuList,
     /// Whether all usable CPUs are isolated ones.
     pub all_isolated: bool,
-    /// CPUs that are offline.
+    /// Offline CPUs.
     pub offline: CpuList,
     /// Online CPUs that may not be used.
     pub forbidden: CpuList,
@@ -100,7 +100,7 @@ impl AvailableResources {
         self.cpus_known && self.places.domain_of(&self.cpus()).is_some_and(|of| of.values().any(|at| *at > 0))
     }
 
-    /// Threads that there is room for.
+    /// The number of threads with room.
     pub(super) fn room(&self, siblings: bool) -> Option<u32> {
         self.seats.iter().map(|seat| seat.room(siblings, self.per_core)).sum()
     }

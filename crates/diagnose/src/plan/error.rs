@@ -5,7 +5,7 @@ use record::CpuList;
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// More processes than can be laid out, or none.
+    /// More processes than fit, or zero.
     #[error("--processes {asked}: {}write 1 to {most}", there_are(*room))]
     Processes {
         /// The requested number.

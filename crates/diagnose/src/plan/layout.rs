@@ -11,7 +11,7 @@ use crate::node_costs::Costs;
 /// Most processes of a plan: the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
 
-/// The processes, and what to say of them.
+/// The processes, and remarks on them.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub processes: Vec<Process>,
@@ -100,7 +100,7 @@ fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quot
     count.clamp(1, MOST_PROCESSES)
 }
 
-/// A process's part of the machine: seats, each with the cores that it has there.
+/// A process's part of the machine: seats, each with its cores there.
 type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
 
 /// As many processes as nodes, or more: each on one node.
@@ -109,7 +109,7 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     let weight = |seat: &Seat| f64::from(seat.room(siblings, available.per_core).unwrap_or(1).max(1));
     let most = |at: usize| available.seats[at].room(true, available.per_core).unwrap_or(u32::MAX);
     for _ in 0..processes {
-        // The one that leaves each of its processes the most; none gets more processes than it has CPUs.
+        // The seat that leaves each of its processes the most; none gets more processes than it has CPUs.
         let best = (0..counts.len()).rev().filter(|at| counts[*at] < most(*at)).max_by(|a, b| {
             let left = |at: usize| weight(&available.seats[at]) / f64::from(counts[at] + 1);
             left(*a).total_cmp(&left(*b))

@@ -41,7 +41,7 @@ pub struct PlanRequest {
     pub cpus: Option<CpuList>,
 }
 
-/// The plan; `Err` when the record has too little of its machine, or what is wished for cannot be had.
+/// The plan; `Err` if the record has too little about its machine, or the request is impossible.
 pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, PlanError> {
     plan_of(&RecordIndex::new(record), request)
 }
@@ -56,7 +56,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let siblings = siblings::choose(index, &available);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&available, &costs, request, use_them)?;
-    // Times of an emulator say nothing of what nodes cost.
+    // Times in an emulator show nothing about the cost of nodes.
     let emulated = record.machine.virtualization.emulated == Some(true);
     let gains =
         if emulated { Vec::new() } else { gains::gains(record, &available, &costs, &layout.processes) };

@@ -19,9 +19,9 @@ const NAMED: usize = 4;
 pub(super) struct Places {
     /// CPUs that stay on one core, a list each, and that Linux shows with cores of their own.
     pub cores: Vec<CpuList>,
-    /// Siblings that Linux shows and that take nothing from each other.
+    /// Siblings that Linux shows but that take nothing from each other.
     pub separate: Vec<(u32, u32)>,
-    /// Domains that Linux does not show and in which the CPUs stay; none or several.
+    /// Domains that Linux does not show but in which the CPUs stay; none or several.
     pub domains: Vec<CpuList>,
     shape: Option<Shape>,
 }

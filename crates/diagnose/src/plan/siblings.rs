@@ -12,14 +12,14 @@ use crate::figures::{RESOLUTION, cite_fact, median, spread};
 use crate::record_index::RecordIndex;
 use crate::siblings::{Steps, find_steps};
 
-/// Workloads that stand as evidence.
+/// The most workloads listed as evidence.
 const MOST_EVIDENCE: usize = 8;
 
 /// The choice if siblings do not pay off.
 const ONE_A_CORE: Template =
     Template { code: "plan-one-thread-per-core", words: "So one thread per core is planned." };
 
-/// What all siblings of a core give over one of them, for one workload.
+/// What all siblings of a core achieve over one of them, for one workload.
 #[derive(Debug)]
 struct Yield {
     workload: String,

@@ -8,7 +8,7 @@ use super::available_resources::AvailableResources;
 /// The tools, by the name under which one alone can be asked for.
 pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
 
-/// Lines for every tool; none when the layout is what happens without binding.
+/// Lines for every tool; none if the layout is the same as without pinning.
 pub(super) fn write_snippets(available: &AvailableResources, processes: &[Process]) -> Vec<Snippet> {
     if !binds(available, processes) {
         return Vec::new();
@@ -99,7 +99,7 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
             lines.push(format!("AllowedCPUs={}", process.cpus));
             lines.push(format!("CPUAffinity={}", process.cpus));
         } else if !known && !everywhere(process) {
-            // systemd takes the CPUs of NUMAMask's nodes.
+            // systemd uses the CPUs of NUMAMask's nodes.
             lines.push("CPUAffinity=numa".to_owned());
         }
         match process.policy {

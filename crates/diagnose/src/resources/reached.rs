@@ -20,7 +20,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let is_done =
         |name: &str| record.coverage.iter().any(|of| of.what == name && of.state == State::Measured);
     let is_cut = |name: &str| is_interrupted && !is_done(name);
-    // A quick run takes smaller arrays and working sets than a normal one.
+    // A quick run uses smaller arrays and working sets than a normal one.
     let full = if record.mode == Some(RunMode::Quick) { "" } else { " --full" };
     let bus = || index.figures_of(metrics::MEMORY_BANDWIDTH);
     let least = beyond(record, index.levels(), Walk::Arrays);
@@ -87,18 +87,18 @@ fn count_last_caches(record: &Record) -> u64 {
     record.machine.data_caches(record.machine.last_level()).count().max(1) as u64
 }
 
-/// Who walks a working set.
+/// How a working set is walked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Walk {
     /// One CPU that loads.
     Loads,
-    /// The CPUs that stream through arrays, each with the caches that it has.
+    /// All CPUs stream through arrays, each with its caches.
     Arrays,
 }
 
 /// Without a known cache a working set from here on counts as memory.
 const UNKNOWN_CACHES: u64 = 32 << 20;
-/// Below this no working set is beyond a last level that was found only by measuring: steps of the TLB lie there.
+/// A smaller working set never exceeds a last level that was found only by measuring: TLB steps are in that range.
 const LEAST_FOUND: u64 = 32 << 20;
 
 impl Walk {
@@ -143,7 +143,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
             Walk::Loads => 1,
             Walk::Arrays => count_last_caches(record),
         };
-        // Streams are fetched ahead, and a neighbour who is quiet for the moment leaves them the whole of it.
+        // Streams are prefetched, and a momentarily quiet neighbour leaves them the whole cache.
         let least = match walk {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),

@@ -36,7 +36,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
         .or_else(|| longer_middle(has_figure("other", "as-is")).and_then(cpu))
 }
 
-/// The measurement with the median time, of an even number the longer of the middle two; `None` for none.
+/// The measurement with the median time, of an even number the longer of the middle two; `None` without any.
 fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = all.filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|one, other| one.value().total_cmp(&other.value()));

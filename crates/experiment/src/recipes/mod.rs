@@ -38,7 +38,7 @@ const MOST_FILES: usize = 1000;
 /// The recipe with this name: the user's own in `folder` precedes those that ship with linespeed. `None`: there is
 /// none.
 pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
-    // Root reads for who ran sudo what that user may read.
+    // Under sudo root only reads what the invoking user may read.
     let user = Invoker::of_sudo().map(|invoker| invoker.assume());
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {
@@ -49,8 +49,8 @@ pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, R
     Some(read_text(text, name, Origin::BuiltIn))
 }
 
-/// Every recipe by name: those that ship with linespeed and the user's own in `folder`, which replace them. Those that
-/// cannot be read stand there with what is wrong.
+/// Every recipe by name: those that ship with linespeed and the user's own in `folder`, which replace them. Unreadable
+/// ones are listed with their error.
 pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
     let mut names: std::collections::BTreeSet<String> =
         BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();

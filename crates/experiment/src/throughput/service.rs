@@ -15,13 +15,13 @@ use crate::failure::{Failed, LastOutput, Trouble, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// How long a service may take to get ready, and each of its other commands.
+/// The time limit for a service to get ready, and for each of its other commands.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Between two questions whether it is ready.
 const ASK: Duration = Duration::from_millis(50);
 
-/// How long a service that was killed may take to end.
+/// The time limit for a killed service to end.
 const DYING: Duration = Duration::from_secs(1);
 
 /// How much output of its commands is saved.
@@ -137,7 +137,7 @@ impl Running {
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// `Err` when it ends within a moment: a large process takes its time to end.
+    /// `Err` if it ends within a moment: a large process takes a while to end.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {
@@ -158,7 +158,7 @@ impl Running {
         }
     }
 
-    /// CPU seconds that it has used so far.
+    /// CPU seconds it has used until now.
     pub(super) fn cpu_seconds(&self) -> f64 {
         Stat::read(self.child.pid()).map_or(0.0, |stat| stat.all_ticks() as f64 / USER_HZ)
     }

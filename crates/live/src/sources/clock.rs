@@ -13,7 +13,7 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e8..=1.2e10;
 /// One CPU's counters of CPPC: cycles at the reference clock, cycles delivered.
 type Feedback = (u64, u64);
 
-/// One look.
+/// One reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Clocks {
     /// By CPU.

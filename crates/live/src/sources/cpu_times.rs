@@ -19,7 +19,7 @@ const SOFTIRQS: [&str; 10] = [
     "softirqs-rcu",
 ];
 
-/// One look at it.
+/// One reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stat {
     /// Of all CPUs, including offline ones.
@@ -33,7 +33,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Reads its text; `None` without a line of all CPUs.
+    /// Parses its text; `None` without the line for all CPUs.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut stat = Self { all: find_ticks(text, "cpu")?, each: ticks_of_each(text), ..Self::default() };
         for line in text.lines() {

@@ -8,7 +8,7 @@ use os::procfs::{Stat, count_of};
 use record::live::Remote;
 use record::machine::Node;
 
-/// Fewer pages than these say nothing.
+/// Fewer pages are insignificant.
 const LEAST: u64 = 100;
 /// The most processes whose pages are read, threads of each, and the longest text.
 const MOST_PROCESSES: usize = 4;
@@ -22,7 +22,7 @@ const PAGE: u64 = 4096;
 /// Pages and accesses since boot, of all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pages {
-    /// Taken on the node of the CPU that took them, and on another (Documentation/admin-guide/numastat.rst).
+    /// Allocated on the node of the allocating CPU, and on another (Documentation/admin-guide/numastat.rst).
     taken: Option<(u64, u64)>,
     /// Hinting faults, and those of them on the node's own memory.
     hints: Option<(u64, u64)>,

@@ -40,7 +40,7 @@ struct Counters {
     used: Option<f64>,
 }
 
-/// One look at the groups that have a quota, by their folders.
+/// One reading of the groups with a quota, by their folders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Quotas(BTreeMap<String, Counters>);
 

@@ -10,11 +10,11 @@ use record::live::Sensors;
 /// The most chips and sensors that are read.
 const MOST_CHIPS: usize = 32;
 const MOST_SENSORS: usize = 64;
-/// No machine takes more, W.
+/// No machine uses more, W.
 const MOST_WATTS: f64 = 1e5;
 /// The most CPUs whose throttle counters are read.
 const MOST_CPUS: usize = 1024;
-/// Chips that say nothing of the processor and answer over slow buses of their own.
+/// Chips that are not about the processor and answer over slow buses of their own.
 const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi", "mlx5"];
 
 /// Counters since boot.

@@ -17,7 +17,7 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Reads from `pipe`, which does not block, and keeps `limit` bytes.
+    /// Reads from `pipe`, which does not block, and captures `limit` bytes.
     pub(crate) fn new(pipe: OwnedFd, limit: usize) -> Self {
         Self {
             pipe: Some(File::from(pipe)),

@@ -76,7 +76,7 @@ pub enum NotExecutable {
     Unreadable(Errno),
 }
 
-/// What keeps a program from being started.
+/// What prevents a program from starting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Its folder cannot be entered.
@@ -85,7 +85,7 @@ pub enum Obstacle {
     /// No such CPUs, or none of them online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
-    /// It cannot be bound to these CPUs.
+    /// It cannot be pinned to these CPUs.
     #[error("cannot be bound to CPU {0}: {1}")]
     Affinity(String, Errno),
     /// The kernel or a sandbox binds no memory.

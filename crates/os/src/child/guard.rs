@@ -46,7 +46,7 @@ impl Guard {
         guard
     }
 
-    /// A guard that has not started yet. It recognizes what is started from now on.
+    /// A guard that has not started yet. It recognizes everything started from now on.
     pub fn prepared(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), clock_ns());
         let mark = Mark::new();
@@ -121,7 +121,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
     Some(guardian)
 }
 
-/// Ends the run's processes, those too that were adopted from it (number and start), and removes its folder.
+/// Ends the run's processes, including those adopted from it (PID and start time), and removes its folder.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
     // Also all descendants of those with a mark: a process that has lost every mark is known by its parent, even if that has ended.

@@ -1,7 +1,7 @@
-//! The way of a child from its making to its program.
+//! Starts a child, from the fork to its program.
 //!
-//! It is forked rather than made by the standard library, whose way waits until the program runs and so has no room for a
-//! gate. Between the fork and the program it makes system calls and nothing else: the original may have threads.
+//! It is forked here rather than by the standard library, which waits until the program runs and so has no room for a gate. Between the
+//! fork and the program it only makes system calls: the original may have threads.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -45,7 +45,7 @@ pub(super) struct Descriptors {
     pub(super) gate: RawFd,
 }
 
-/// Strings as the kernel takes them: a list of pointers that ends in null.
+/// Strings as the kernel expects them: a list of pointers that ends with null.
 #[derive(Debug)]
 struct StringList {
     /// Owned, since the pointers lead there.

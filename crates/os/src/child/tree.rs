@@ -1,4 +1,4 @@
-//! Which processes are whose: the children started here, what they left behind, and all below them.
+//! Which processes belong to which: the children started here, what they left behind, and all their descendants.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,11 +9,11 @@ use super::mark;
 use crate::procfs::{self, Stat};
 use crate::thread::check_result;
 
-/// Children that were started here and whose end, with that of all that they left, has not come: process number, and whether it leads its own group.
+/// Children started here that have not ended, including everything they left: PID, and whether it leads its own group.
 static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
 /// How many those are, for signal handlers.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Whether children are to be ended without being asked first.
+/// Whether to end children without a request first.
 static HURRY: AtomicBool = AtomicBool::new(false);
 
 /// Children that this process had before it adopted any, those of the shell that became it by `exec`, and all below them,

@@ -15,7 +15,7 @@ use crate::thread::read_usage;
 
 /// A signal handler only sets an atomic, so that it must be polled.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a child gets to end by itself after a Ctrl-C that it got too, and after SIGTERM.
+/// The grace period of a child after a Ctrl-C that it also got, and after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 /// After SIGKILL only processes in the middle of disk I/O, or of another user, are still there.
 const LAST: Duration = Duration::from_secs(5);
@@ -68,8 +68,8 @@ impl Child {
         self.ended = Some(Ended { exit, wall, late: waited.late, usage: waited.usage, left });
     }
 
-    /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end stays to be waited for.
-    /// Reads on the way what it has printed for us.
+    /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end remains to be collected. Also reads what it
+    /// has printed for us.
     pub fn exit(&mut self) -> Option<Exit> {
         self.drain();
         self.ended.as_ref().map(|ended| ended.exit).or_else(|| exit_unreaped(self.pid))
@@ -111,7 +111,7 @@ fn wait_readable(fds: &[RawFd], patience: Duration) {
     unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &spec, std::ptr::null()) };
 }
 
-/// Takes the end of a process, if it has ended: its wait status and what it used.
+/// Collects the end of a process, if it has ended: its wait status and its usage.
 fn reap(pid: i32) -> Option<(i32, Usage)> {
     let mut status = 0;
     // SAFETY: the kernel fills both, for which all zeros is a value.
@@ -324,7 +324,7 @@ fn give_up(
     let from_terminal = exit == Exit::Stopped(libc::SIGINT)
         && children.iter().all(|child| !child.own_group)
         && terminal_is_ours();
-    // Before the first of them ends and takes with it the knowledge of whose the others are.
+    // Before the first of them ends, after which it is unknown whose the others are.
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
@@ -382,7 +382,7 @@ fn terminal_is_ours() -> bool {
     unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
-/// Waits for a process of ours and takes its end: its wait status.
+/// Waits for a process of ours and collects its end: its wait status.
 pub(crate) fn wait_for(pid: i32) -> i32 {
     let mut status = 0;
     // SAFETY: the kernel fills the status.
@@ -392,7 +392,7 @@ pub(crate) fn wait_for(pid: i32) -> i32 {
     status
 }
 
-/// Takes the end of a child that could not start its program and ends by itself.
+/// Collects the end of a child that could not start its program and ends by itself.
 pub(super) fn abandon(child: &mut Child) {
     let exit = exit_of(wait_for(child.pid));
     tree::forget(child.pid);

@@ -14,8 +14,8 @@ use super::{build, headers, loaded, sources};
 use crate::Unavailable;
 use os::Stop;
 
-/// Builds modules, for this kernel and for others whose headers are installed here. It is set up when it is first
-/// needed, and all of it is put back when it is dropped.
+/// Builds modules for this kernel and for others with headers installed here. It is set up when first needed, and
+/// everything is reverted when it is dropped.
 #[derive(Debug, Default)]
 pub struct BuildDirectory(OnceLock<Result<Prepared, Unavailable>>);
 

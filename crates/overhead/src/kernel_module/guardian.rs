@@ -1,7 +1,7 @@
 //! The process that unloads the module and removes the folder when the one that loaded it is gone, however that ended.
 //!
-//! It is a copy of a process that may have threads, so it does nothing but system calls: no memory is allocated and
-//! no lock taken from the fork on.
+//! It is a copy of a process that may have threads, so that it only makes system calls: from the fork on it allocates no memory and takes
+//! no lock.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -19,7 +19,7 @@ pub(super) const MODULE: &CStr = c"linespeed";
 const TRIES: u32 = 600;
 /// Between two tries, ns.
 const PAUSE_NS: i64 = 50_000_000;
-/// How deep the folder's own folders are looked into.
+/// The depth to which the folder's own folders are read.
 const DEPTH: u32 = 8;
 
 /// A guardian that waits for our end.
@@ -27,12 +27,12 @@ const DEPTH: u32 = 8;
 pub(crate) struct ModuleGuardian(Guardian);
 
 impl ModuleGuardian {
-    /// Posts a guardian over the module and a `folder`, which need not be there yet. The descriptor `lock` stays open in
-    /// it, so that the next linespeed finds the lock free only when all is put back.
+    /// Posts a guardian over the module and a `folder`, which need not exist yet. The descriptor `lock` stays open in it, so that the next
+    /// linespeed finds the lock free only when everything is reverted.
     ///
     /// # Errors
     ///
-    /// Whatever keeps a process from being made: then nothing may be loaded.
+    /// The process cannot be created: then nothing may be loaded.
     pub(crate) fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
         let folder = folder.map(|folder| CString::new(folder.as_os_str().as_bytes())).transpose()?;
         let work = |lifeline: &Lifeline| watch_over(lifeline, folder.as_deref());
@@ -45,7 +45,7 @@ impl ModuleGuardian {
         self.0.tell(group);
     }
 
-    /// Everything is put back: it goes, and is waited for.
+    /// Everything is reverted: it ends, and is waited for.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();

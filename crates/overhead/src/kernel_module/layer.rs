@@ -1,4 +1,4 @@
-//! A thread of the kernel as a layer: bound or not, with interrupts or without.
+//! A kernel thread as a layer: pinned or not, with interrupts or without.
 
 use record::text;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::{Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
 use measure::watch;
 use os::procfs::USER_HZ;
 
-/// Length of one look at the clock, seconds.
+/// Duration of one clock reading, seconds.
 const LOOK: f64 = 100e-6;
 
 /// The routine in a thread of the kernel.
@@ -22,7 +22,7 @@ pub struct KernelLayer {
     bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
-    /// What the CPU it is bound to counts.
+    /// The counts of the CPU it is pinned to.
     counts: Option<CpuCounts>,
 }
 
@@ -92,7 +92,7 @@ fn read_report(
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
-    // With interrupts off none disturbs a burst, and between bursts no time is counted.
+    // With interrupts off none disturbs a burst, and time between bursts does not count.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,

@@ -19,7 +19,7 @@ use crate::Unavailable;
 const DEVICE: &str = "/dev/linespeed";
 /// Where the kernel shows whether the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
-/// One linespeed at a time has the module: who has locked this file of root's, which no other user can.
+/// Only the linespeed that has locked this file of root's, which no other user can, may use the module.
 const LOCK: &str = "module.lock";
 /// Folders that builds are made in begin with this.
 pub(super) const FOLDER: &str = "linespeed-module-";
@@ -89,7 +89,7 @@ fn is_own_folder(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// Why the kernel does not take it, in words.
+/// Why the kernel rejects it, in words.
 pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
     let file =
         File::open(module).map_err(|error| Unavailable::new(format!("{}: {error}", module.display())))?;
@@ -98,7 +98,7 @@ pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
     if done == 0 { Ok(()) } else { Err(refused(&io::Error::last_os_error(), release)) }
 }
 
-/// Why the kernel did not take the module.
+/// Why the kernel rejected the module.
 fn refused(error: &io::Error, release: &str) -> Unavailable {
     let number = error.raw_os_error().unwrap_or(0);
     let remedy = match number {

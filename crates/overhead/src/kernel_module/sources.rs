@@ -1,4 +1,4 @@
-//! The module's sources as the program carries them, and the bytes of its own that go with them.
+//! The module's sources inside the program, and the program bytes that belong to them.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 6] = [
 ///
 /// # Errors
 ///
-/// Whatever keeps the files from being written.
+/// The files cannot be written.
 pub fn write(folder: &Path) -> io::Result<()> {
     for (name, text) in FILES {
         fs::write(folder.join(name), text)?;

@@ -74,7 +74,7 @@ impl Device {
     }
 }
 
-/// What keeps a virtual machine from being made.
+/// Why a virtual machine cannot be created.
 fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     let device = &path.display().to_string();
     let failure = Unavailable::new(text!("{device} cannot create a virtual machine: {error}"));
@@ -96,7 +96,7 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     }
 }
 
-/// What keeps the device from being opened.
+/// Why the device cannot be opened.
 fn not_open(path: &Path, error: &io::Error) -> Unavailable {
     let device = &path.display().to_string();
     match error.raw_os_error() {

@@ -129,7 +129,7 @@ impl Machine {
     }
 }
 
-/// Keeps all signals away but the one, and lets that in only while the guest runs: nothing can be missed between.
+/// Blocks all signals except one, which is only let in while the guest runs: nothing can be missed in between.
 fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
     /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size without the mask itself.
     const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;

@@ -14,7 +14,7 @@ use os::pin::Pinned;
 
 /// Most trials: what cuts into one must not read as interpreting.
 const TRIALS: usize = 5;
-/// A trial that takes longer is not repeated often.
+/// A longer trial is not repeated often.
 const LONG: f64 = 0.05;
 
 /// The result of the trial.
@@ -59,7 +59,7 @@ impl Running {
         Unavailable::new(text!("KVM ({device}) does not run the guest: {error}"))
     }
 
-    /// The first way out that works, and how long the first numbers take.
+    /// The first exit that works, and how long the first numbers take.
     pub(super) fn try_out(&mut self) -> Result<Trial, Unavailable> {
         let mut last = Unavailable::new(text!("the guest cannot be left"));
         for way in processor::WAYS {
@@ -166,7 +166,7 @@ fn interrupted() -> Unavailable {
     Unavailable::new(text!("the guest was interrupted"))
 }
 
-/// Keeps all signals away from the calling thread: others of the process take them.
+/// Blocks all signals in the calling thread: others of the process handle them.
 fn block_signals() {
     // SAFETY: the set is live, and all zeros are a value of it.
     unsafe {

@@ -64,10 +64,10 @@ const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 const STACK: u64 = 0x8000;
 
-/// Present, writable, for user mode too.
+/// Present, writable, also for user mode.
 const ENTRY: u64 = 0b111;
 
-/// Ways out of the guest, the first that works is taken.
+/// Ways to exit the guest; the first that works is used.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Port, ExitWay::Store];
 
 /// The kind of machine to ask for.
@@ -95,7 +95,7 @@ pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), U
 /// Writes what the guest needs, once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
-    // SAFETY: both symbols stand in one section, the end after the start, and it is readable.
+    // SAFETY: both symbols are in one readable section, the end after the start.
     let code =
         unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
     let mut pages = [0; 512];

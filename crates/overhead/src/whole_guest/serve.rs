@@ -12,7 +12,7 @@ use crate::kernel_module::{KernelLayer, Module, Source, release};
 use crate::{Layer, Ticks, Unavailable, User, UserMode};
 use os::Stop;
 
-/// The machine's first CPU, to which layers are bound.
+/// The machine's first CPU, to which layers are pinned.
 const CPU: u32 = 0;
 /// Where the module is stored: in the folder of a short-lived machine.
 const FILE: &str = "/tmp/linespeed.ko";

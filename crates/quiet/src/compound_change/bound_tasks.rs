@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::process_settings::process;
 
-/// A task and what it was bound to.
+/// A task and its affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundTask {
     /// Its number.
@@ -36,7 +36,7 @@ fn started(task: i32) -> Option<u64> {
 }
 
 impl BoundTask {
-    /// Keeps it on its remaining CPUs while these are taken; returns whether there are any.
+    /// Restricts it to its remaining CPUs while these are taken; returns whether there are any.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {

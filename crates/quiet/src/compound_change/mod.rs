@@ -32,7 +32,7 @@ impl CompoundChange {
         }
     }
 
-    /// Does it; what should be known of it, in words. After an error it is to be undone.
+    /// Applies it; returns remarks in words. After an error it must be undone.
     pub fn begin(&self) -> Result<Vec<Text>, CompoundError> {
         match self {
             CompoundChange::Shield(shield) => Ok(shield.make()?.into_iter().collect()),

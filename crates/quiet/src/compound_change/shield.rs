@@ -30,8 +30,7 @@ pub struct Shield {
     pub parent: String,
     /// The group to which what is left in it goes back.
     pub home: String,
-    /// The end of the names of its groups: the process that made it, and when, since another container may have one of the same
-    /// number.
+    /// The suffix of its groups' names: the PID of the process that created it, and when, since another container may have the same PID.
     pub mark: String,
     /// CPUs for the command.
     pub quiet: CpuList,
@@ -100,7 +99,7 @@ impl Shield {
             }
             return Ok(Self { rest, ..shield(1, own.to_owned(), own.to_owned(), mems, false) });
         }
-        // A partition must lie below a partition; the top one is one.
+        // A partition must be below a partition; the top one is a partition.
         let top = folders.last().map_or(own, |(_, folder)| folder);
         let has = |file: &str| {
             let text = root.text(&format!("{top}/{file}")).unwrap_or_default();
@@ -113,7 +112,7 @@ impl Shield {
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
     }
 
-    /// With the currently bound tasks.
+    /// With the currently pinned tasks.
     pub fn prepared(&self) -> Self {
         let all = self.quiet.union(&self.rest);
         let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };
@@ -144,7 +143,7 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Makes the groups and clears the CPUs. Who stays on them all the same.
+    /// Creates the groups and clears the CPUs. Returns which tasks stay on them nevertheless.
     pub fn make(&self) -> Result<Option<Text>, CompoundError> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
@@ -191,8 +190,8 @@ impl Shield {
         })
     }
 
-    /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
-    /// keeps its own that belong to one CPU.
+    /// Moves all tasks that may run on all CPUs. Returns programs' tasks that stay on the quiet ones, by TID and name. The kernel's own
+    /// per-CPU tasks stay.
     fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
         let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
@@ -360,8 +359,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     Some(text!("{who} may still run on {cpus}, where they are bound; to move them: taskset -cp LIST PID"))
 }
 
-/// What keeps a group that stays: its tasks and those of the groups in it, with why the last of them could not be moved; else
-/// these groups.
+/// What keeps a remaining group: its tasks and those of the groups in it, with why the last of them could not be moved; else these groups.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let groups = groups_within(Path::new(folder));
     let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Knobs that are reported but not set: they belong to somebody else, or cannot be set here.
+//! Knobs only reported, never set: they belong to somebody else, or cannot be set here.
 
 use machine::text::bytes_field;
 use record::text;

@@ -4,10 +4,10 @@ use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, See
 use record::text::Value;
 use record::{Template, Text, text};
 
-/// States that take no longer to leave do not count: polling, and the halt instruction.
+/// States with a shorter exit latency do not count: polling, and the halt instruction.
 const SHALLOW_US: u64 = 2;
 
-/// A CPU's idle states, by what they take to leave.
+/// A CPU's idle states, by exit latency.
 #[derive(Debug, Default)]
 struct States {
     /// The deepest that may be used, microseconds and name.

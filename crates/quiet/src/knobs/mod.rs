@@ -27,7 +27,7 @@ struct Table {
     knob: Vec<Knob>,
 }
 
-/// All knobs, in the order in which they are written. They are put back in reverse.
+/// All knobs, in writing order. They are restored in reverse.
 pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     let table = toml::from_str(TABLE);
     let mut knobs = table.map(|table: Table| table.knob).unwrap_or_default();

@@ -65,7 +65,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
     let change = knob.plan(context, CONTROL, ValueSyntax::Word, value)?;
     let now = change.as_ref().map(|change| change.old.clone()).unwrap_or_default();
-    // `notsupported`, `notimplemented`, `forceoff`: the kernel takes no word for these.
+    // `notsupported`, `notimplemented`, `forceoff`: the kernel accepts no value in these states.
     Ok(Some(if ["on", "off", ""].contains(&now.as_str()) {
         Inspection::towards(now, value, change.into_iter().collect())
     } else {

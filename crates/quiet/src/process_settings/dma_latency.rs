@@ -1,4 +1,4 @@
-//! `/dev/cpu_dma_latency`: while it is open, no CPU sleeps so deep that waking takes longer than the number written there
+//! `/dev/cpu_dma_latency`: while it is open, no CPU enters an idle state with a longer exit latency than the number written there
 //! (Documentation/power/pm_qos_interface.rst).
 
 use std::fs::File;
@@ -9,12 +9,12 @@ use crate::files::Refusal;
 /// The file.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
-/// Holds off all idle states that take longer to leave, in microseconds, until the file is closed, and with the process.
+/// Disables all idle states with a longer exit latency, in microseconds, until the file is closed or the process ends.
 pub fn hold(us: u32) -> Result<File, Refusal> {
     os::hold_idle_states(i32::try_from(us).unwrap_or(i32::MAX)).map_err(|error| Refusal::new(PATH, &error))
 }
 
-/// The limit in force, microseconds: the lowest of all that are held. `None` if it cannot be read.
+/// The limit in force, microseconds: the lowest of all requests. `None` if it cannot be read.
 pub fn read_latency_in_force() -> Option<u32> {
     let mut bytes = [0u8; 4];
     File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;

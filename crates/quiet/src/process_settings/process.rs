@@ -20,9 +20,9 @@ pub struct ProcessAttributes {
     pub policy: i32,
     /// Its I/O class and level; class 0 means none of its own.
     pub io: Option<(i32, i32)>,
-    /// The lowest nice value that it may take.
+    /// The lowest nice value it may set.
     pub lowest_nice: i32,
-    /// The highest real-time priority that it may take; 0 for none.
+    /// The highest real-time priority it may set; 0 for none.
     pub highest_priority: i32,
     /// CPUs on which it may run; empty if unknown.
     pub affinity: CpuList,
@@ -143,7 +143,7 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRef
     check_result(result, &format!("{name} {priority}"))
 }
 
-/// Sets the class of a process's input and output, and the level within it; class 0 has none.
+/// Sets a process's I/O class, and the level within it; class 0 has none.
 pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefusal> {
     let value = class << IOPRIO_CLASS_SHIFT | level;
     // SAFETY: takes numbers.

@@ -1,4 +1,4 @@
-//! What keeps a machine's CPUs from its programs: a cause each, with its share of the CPUs' time.
+//! What keeps a machine's CPUs from its programs: one cause each, with its share of the CPUs' time.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
@@ -93,7 +93,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
     let capacity = interval.times.all() / interval.seconds * seconds;
     let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
-    // Who has a real-time priority does not wait: the others do, of what they want.
+    // Real-time processes do not wait: the others do, for the time they want.
     let of_urgent: f64 = match urgent {
         Some(_) => interval.processes.iter().filter(|one| one.real_time).map(|one| one.cpu).sum(),
         None => 0.0,

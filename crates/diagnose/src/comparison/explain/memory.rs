@@ -21,7 +21,7 @@ use crate::memory_channels::{channels, is_flash};
 /// The result of a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
-/// The result of a program whose loads do not wait for each other: time per element of a stream, or the rate of devices.
+/// The result of a program with independent loads: time per element of a stream, or the rate of devices.
 pub(crate) const STREAMING: Template =
     Template { code: "comparison-result-streaming", words: "one thread that streams through memory" };
 /// Time per element of a stream.
@@ -51,7 +51,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     if !differs(speed) && devices_alike {
         return None;
     }
-    // They act on different programs, so they stand beside each other.
+    // They affect different programs, so that they are listed side by side.
     let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
     let causes = [latency, devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
@@ -92,7 +92,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = base.iter().find_map(|base| {
         let this = this.iter().find(|this| this.what == base.what && are_comparable(&this.own, &base.own))?;
         let nodes = base.other.is_some() || this.other.is_some();
-        // A machine of several nodes whose other nodes were not measured is no average.
+        // A machine with unmeasured other nodes has no average.
         let whole = |reach: &Reach| reach.other.is_some() || reach.nodes == 1;
         (nodes && whole(base) && whole(this)).then_some((base, this))
     })?;
@@ -105,7 +105,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     }
     let shares = against(describe_remote(this), describe_remote(base));
     let remote = text!("comparison-cause-remote-share", "remote share");
-    // The latencies were measured; that all nodes are used alike is the model.
+    // The latencies are measured; that all nodes are used equally is the model.
     let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), proof).map(modelled);
     let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
     let (what, averages) = (&this.what, against(average(this), average(base)));

@@ -1,4 +1,4 @@
-//! What a record's own steps of a workload say of its scaling.
+//! What a record's own steps of a workload show about its scaling.
 
 use std::collections::BTreeMap;
 

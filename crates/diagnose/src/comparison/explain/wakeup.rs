@@ -37,7 +37,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let held_off = find_tuned(pair.base, key, entry).zip(find_tuned(pair.this, key, entry));
     let idle =
         held_off.filter(|(base, this)| are_comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
-            // What holding them off takes away is what they cost.
+            // Their cost is what disabling them saves.
             let cost = this.over_another(this_tuned, 1.0, "");
             let base_cost = base.over_another(base_tuned, 1.0, "");
             if !differs_from_1(&base_cost, &cost) {

@@ -18,7 +18,7 @@ pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
     words: "The causes amount to more than the difference; unexplained: {factor}.",
 };
-/// Who is how much faster.
+/// Which one is faster, and by how much.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
 /// The same with the mark of what is unreliable.

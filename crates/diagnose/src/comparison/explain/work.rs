@@ -26,7 +26,7 @@ pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
 /// Results derived from declared instructions.
 pub(in crate::comparison) const DECLARED: Template =
     Template { code: "comparison-declared", words: "{figures}, declared" };
-/// Instructions that the same work takes.
+/// Instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
 /// What one thread does.
