@@ -145,12 +145,12 @@ impl Surroundings {
             (level, _) => {
                 let denied = match level {
                     None => text!(
-                        "perf_event_open is denied by a seccomp filter or security module \
+                        "perf_event_open is blocked by a seccomp filter or security module \
                          (kernel.perf_event_paranoid cannot be read)"
                     ),
                     Some(level) => text!(
                         "counters-denied",
-                        "perf_event_open is denied by a seccomp filter or security module \
+                        "perf_event_open is blocked by a seccomp filter or security module \
                          (kernel.perf_event_paranoid is {level}, which would allow it)",
                         level = level.to_string()
                     ),
