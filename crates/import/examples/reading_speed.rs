@@ -1,5 +1,5 @@
-//! How fast texts are read: `cargo run --release -p linespeed-import --example reading_speed FILE…`. Beside other work, look at
-//! the CPU time (`/usr/bin/time`) and not at the clock.
+//! Import speed: `cargo run --release -p linespeed-import --example reading_speed FILE…`. Beside other work, use the CPU time
+//! (`/usr/bin/time`) and not the wall time.
 
 use std::fs::File;
 use std::time::Instant;

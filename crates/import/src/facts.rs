@@ -319,7 +319,7 @@ pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }
 
-/// A value without the remark behind it: `2      // two threads per core`.
+/// A value without the remark behind it: `2      // two threads a core`.
 pub(crate) fn strip_comment(text: &str) -> &str {
     // Each of the marks has one of these.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {

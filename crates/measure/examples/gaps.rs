@@ -17,16 +17,16 @@ use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 const TRACING: &std::ffi::CStr = c"/sys/kernel/tracing";
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 const CPU: u32 = 1;
-/// The real-time thread's name, priority, and how long it takes the CPU.
+/// The real-time thread's name, priority, and how long it uses the CPU.
 const THIEF: (&str, i32, Duration) = ("thief", 50, Duration::from_millis(250));
-/// Runs beside each load, at most.
+/// The most runs beside each load.
 const RUNS: usize = 5;
 /// Name spaces that end together.
 const NAME_SPACES: usize = 32;
 /// A PC's interrupt of its first serial port.
 const PORT: u32 = 4;
 
-/// Something that takes a CPU until it is told to end, and how its gaps must be named.
+/// A load on a CPU until its end is requested, and the expected name of its gaps.
 struct Load {
     what: &'static str,
     /// The CPU, if it is always the same.
@@ -103,7 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Whether a run beside the load names it. What the emulator's own host takes meanwhile may fill a run's longest gaps.
+/// Whether a run beside the load names it. The emulator's host may cause a run's longest gaps.
 fn is_named(load: &Load, linespeed: &str) -> Result<bool, Box<dyn Error>> {
     for _ in 0..RUNS {
         let _ = fs::write("/dev/kmsg", format!("gaps: {} begins\n", load.what));
@@ -188,8 +188,8 @@ fn packets(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Network name spaces end together, and a worker of the kernel that is not bound to a CPU removes them. It takes precedence over the
-/// busy loops, as it would on a busy machine with a bound one.
+/// Network name spaces end together, and an unbound worker of the kernel removes them. It takes precedence over the busy loops, as a
+/// bound one would on a busy machine.
 fn name_spaces(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     while !ends.load(Ordering::Relaxed) {
         let together = Barrier::new(NAME_SPACES);
@@ -204,7 +204,7 @@ fn name_spaces(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
             let threads: Vec<_> = (0..NAME_SPACES).map(|_| scope.spawn(one)).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()?).next()
         });
-        // There may be only so many, and the worker is behind.
+        // Their number may be limited, and the worker is late.
         if let Some(error) = refused.filter(|error| error.raw_os_error() != Some(libc::ENOSPC)) {
             return Err(error.into());
         }

@@ -1,4 +1,4 @@
-//! Looks at where this machine's CPUs are, one each time that a line comes in, or so many: `looks [COUNT]`. Prints each as JSON, for
+//! Looks at the places of this machine's CPUs, one for each input line, or this many: `looks [COUNT]`. Prints each as JSON, for
 //! comparison with other tools in the same second.
 
 use std::io::{BufRead, Error, Write};

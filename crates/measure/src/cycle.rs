@@ -7,8 +7,8 @@ pub(crate) use kernels::cycle::{LINE, Random};
 
 use os::mapping::{Mapping, Page};
 
-/// A cycle that grows: every line of the first `lines` is on it once, in an order drawn uniformly from all cyclic
-/// orders, so that no prefetcher finds a stride and no short cycle can be learnt.
+/// A growing cycle: each of the first `lines` lines is on it once, in an order drawn uniformly from all cyclic orders,
+/// so that no prefetcher finds a stride and no short cycle can be learnt.
 ///
 /// Growing by a line inserts it after a line drawn at random. By induction each cyclic order of n + 1 lines comes
 /// from exactly one order of n lines and one place, all equally likely, so the result is as random as Sattolo's
@@ -23,8 +23,8 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// A cycle of one line in a mapping that can hold `bytes`; on `node` if given (an error of the kernel is
-    /// returned beside the cycle, which then takes memory where first touched).
+    /// A cycle of one line in a mapping that can hold `bytes`; on `node` if given (an error of the kernel is returned
+    /// beside the cycle, whose memory then is on the node of the first touch).
     pub(crate) fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
         let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
@@ -81,9 +81,9 @@ impl Cycle {
         }
     }
 
-    /// Reads each line once, scattered: leaves the caches as a lap of chasing does, at many loads in flight instead of
-    /// one. (A sweep in address order does not: working sets around the size of the last level then read up to a half
-    /// slower.)
+    /// Reads each line once, scattered: leaves the caches as a lap of chasing does, with many loads in flight instead
+    /// of one. (A sweep in address order does not: working sets around the size of the last level then were up to a
+    /// half slower.)
     pub(crate) fn touch_scattered(&self) {
         // SAFETY: the first `lines` lines of the mapping were written when they joined the cycle.
         unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };

@@ -1,10 +1,10 @@
-//! In which order CPUs are taken when work grows from one CPU to all of them: the placements of scaling.
+//! The order in which CPUs are used as work grows from one CPU to all of them: the placements of scaling.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Machine};
 
-/// An order of CPUs. All are pure functions of the inventory, so that a record can be read again by it.
+/// An order of CPUs. All are pure functions of the inventory, so that a record can be interpreted by it later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FillOrder {
     /// One CPU of each core, node after node and package after package; then each core's next sibling.
@@ -13,17 +13,17 @@ pub enum FillOrder {
     SiblingsFirst,
     /// One node is filled, cores before siblings, before the next node begins.
     NodeCompact,
-    /// Nodes in node_round, packages alternating; cores before siblings.
+    /// Alternates between nodes and packages; cores before siblings.
     NodeSpread,
 }
 
-/// Every order, in the order in which people read them.
+/// Every order, in display order.
 pub const FILL_ORDERS: [FillOrder; 4] =
     [FillOrder::CoresFirst, FillOrder::SiblingsFirst, FillOrder::NodeCompact, FillOrder::NodeSpread];
 
 const NAMES: [&str; 4] = ["cores-first", "siblings-first", "node-compact", "node-spread"];
 
-/// Where a CPU stands:
+/// The position of a CPU:
 #[derive(Clone, Copy, Debug)]
 struct Position {
     cpu: u32,
@@ -33,9 +33,9 @@ struct Position {
     kind: usize,
     /// Which sibling of its core, from 0, among the CPUs in use.
     sibling: usize,
-    /// Rank of its node when nodes are filled one by one.
+    /// Rank of its node if nodes are filled one by one.
     node: usize,
-    /// Rank of its node when nodes are taken in turn.
+    /// Rank of its node if nodes alternate.
     node_round: usize,
     package: u32,
 }
@@ -51,8 +51,8 @@ impl FillOrder {
         FILL_ORDERS.into_iter().find(|order| order.name() == name)
     }
 
-    /// `cpus` in the order in which they are taken: step N uses the first N. Fast kinds of core come before slow ones.
-    /// CPUs that the inventory does not know count as cores of their own on node 0.
+    /// `cpus` in the order of use: step N uses the first N. Fast kinds of core come before slow ones. CPUs missing from
+    /// the inventory count as cores of their own on node 0.
     pub fn cpus(self, machine: &Machine, cpus: &CpuList) -> Vec<u32> {
         self.positions(machine, cpus).into_iter().map(|position| position.cpu).collect()
     }
@@ -64,7 +64,7 @@ impl FillOrder {
             FillOrder::SiblingsFirst => positions.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
             FillOrder::NodeCompact => positions.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
             FillOrder::NodeSpread => {
-                // A CPU's round: how many of the same kind and sibling rank its node has given before.
+                // A CPU's round: the number of earlier CPUs with the same kind and sibling rank from its node.
                 positions.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
                 let mut given: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
                 let mut keyed: Vec<((usize, usize, usize, usize), Position)> = positions
@@ -83,8 +83,8 @@ impl FillOrder {
     }
 }
 
-/// The orders that differ here, by what their first N CPUs are; at least one unless there is no CPU. On one node without
-/// SMT all are the same and [`FillOrder::CoresFirst`] stands for them.
+/// The orders that differ here in their first N CPUs; at least one unless there is no CPU. On one node without SMT all
+/// are the same, and [`FillOrder::CoresFirst`] represents them.
 pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
     let mut seen: Vec<Vec<u32>> = Vec::new();
     FILL_ORDERS
@@ -98,10 +98,10 @@ pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
         .collect()
 }
 
-/// So many CPUs, and the orders whose first CPUs just these are.
+/// A number of CPUs, and the orders whose first CPUs these are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The CPUs in the order in which they are taken.
+    /// The CPUs in the order of use.
     pub cpus: Vec<u32>,
     /// The orders.
     pub orders: Vec<FillOrder>,
@@ -140,12 +140,12 @@ pub fn shared_steps(
 
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and where something new begins: the last with each
 /// core used once, the last on one node, in one package, of the fastest kind, a whole first core, one CPU on every node.
-/// With `most` (at least 2) only so many: the ends first, then what is new, then what fills the widest gap.
+/// With `most` (at least 2) only that many: the ends first, then new beginnings, then those that fill the widest gap.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
     let Some(first) = positions.first() else { return Vec::new() };
-    // The longest beginning of which this holds for all.
+    // The longest prefix for which this holds.
     let while_all =
         |holds: &dyn Fn(&Position) -> bool| positions.iter().take_while(|position| holds(position)).count();
     let mut news = vec![
@@ -177,7 +177,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
             let above = chosen.range(step..).next().copied().unwrap_or(all);
             (step as f64 / below as f64).min(above as f64 / step as f64)
         };
-        // Of equals the lowest: the first steps cost least and tell most.
+        // The lowest of equals: the first steps cost least and show most.
         let best = (0..powers.len()).rev().max_by(|a, b| gain(powers[*a]).total_cmp(&gain(powers[*b])));
         let Some(best) = best else { break };
         chosen.insert(powers.remove(best));
@@ -187,7 +187,8 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
 
 /// Every CPU with its ranks.
 fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
-    // The fastest CPU of each kind tells the kind's rank: cores of one kind may differ a little in their highest clock.
+    // The fastest CPU of each kind determines the kind's rank: cores of one kind may differ a little in their highest
+    // clock.
     let mut kinds: BTreeMap<Option<&str>, (u32, u64)> = BTreeMap::new();
     for cpu in &machine.cpus {
         let speed = (cpu.capacity.unwrap_or(0), cpu.max_hz.unwrap_or(0));
@@ -205,7 +206,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
         let package = cpu.and_then(|cpu| cpu.package).unwrap_or(0);
         (package, cpu.and_then(|cpu| cpu.node).unwrap_or(0))
     };
-    // Nodes package by package, and in turns: the first node of each package, then the second of each…
+    // Nodes package by package, and alternating: the first node of each package, then the second of each…
     let homes: BTreeSet<(u32, u32)> = cpus.iter().map(home).collect();
     let mut within: BTreeMap<u32, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, (u32, u32))> = Vec::new();
@@ -222,7 +223,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
     cpus.iter()
         .map(|id| {
             let cpu = known.get(&id);
-            // A CPU whose core is not told is one of its own, with a number that no core has.
+            // A CPU with an unknown core counts as one of its own, with a number that no core has.
             let core = cpu.and_then(|cpu| cpu.core).map_or(1 << 32 | u64::from(id), u64::from);
             let next = siblings.entry(core).or_insert(0);
             let sibling = *next;
@@ -264,7 +265,7 @@ mod tests {
         machine
     }
 
-    /// Two packages of 26 cores, siblings numbered N and N + 52, a node a package: a Xeon of 104 CPUs.
+    /// Two packages of 26 cores, siblings numbered N and N + 52, one node per package: a Xeon of 104 CPUs.
     fn xeon() -> Machine {
         made((0..104).map(|id| (id, id % 52, id % 52 / 26, id % 52 / 26)))
     }
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn adjacent_siblings_are_not_taken_for_cores() {
-        // Two cores of siblings (0,1) and (2,3): whoever takes 0,1 for two cores measures SMT and calls it scaling.
+        // Two cores of siblings (0,1) and (2,3): treating 0,1 as two cores would measure SMT and call it scaling.
         let machine = made((0..4).map(|id| (id, id / 2, 0, 0)));
         assert_eq!(sequence(FillOrder::CoresFirst, &machine), [0, 2, 1, 3]);
         assert_eq!(sequence(FillOrder::SiblingsFirst, &machine), [0, 1, 2, 3]);
@@ -315,7 +316,7 @@ mod tests {
         let machine = made((0..16).map(|id| (id, id, id / 8, id / 4)));
         assert_eq!(sequence(FillOrder::NodeSpread, &machine)[..5], [0, 8, 4, 12, 1]);
         assert_eq!(sequence(FillOrder::NodeCompact, &machine), (0..16).collect::<Vec<_>>());
-        // Without SMT nothing tells cores-first, siblings-first and node-compact apart.
+        // Without SMT cores-first, siblings-first and node-compact are the same.
         let orders = distinct_orders(&machine, &machine.allowed_cpus());
         assert_eq!(orders, [FillOrder::CoresFirst, FillOrder::NodeSpread]);
     }

@@ -1,17 +1,17 @@
-//! How many interrupts one CPU has had, by /proc/interrupts: one column summed, cheap enough to do after each gap.
+//! The number of interrupts on one CPU, from /proc/interrupts: one column summed, cheap enough to do after each gap.
 //! /proc/softirqs has the same form.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 
-/// Reads one CPU's column of /proc/interrupts or /proc/softirqs again and again.
+/// Repeatedly reads one CPU's column of /proc/interrupts or /proc/softirqs.
 #[derive(Debug)]
 pub struct Interrupts {
     file: File,
     column: usize,
     text: Vec<u8>,
-    /// What was read before.
+    /// The previous content.
     previous: Vec<u8>,
 }
 
@@ -19,12 +19,12 @@ pub struct Interrupts {
 const MOST: u64 = 32 << 20;
 
 impl Interrupts {
-    /// The interrupts of `cpu`; `None` where the kernel does not list them.
+    /// The interrupts of `cpu`; `None` if the kernel does not list them.
     pub fn of_cpu(cpu: u32) -> Option<Self> {
         Self::open("/proc/interrupts", cpu)
     }
 
-    /// The softirqs of `cpu`; `None` where the kernel does not list them.
+    /// The softirqs of `cpu`; `None` if the kernel does not list them.
     pub fn softirqs_of_cpu(cpu: u32) -> Option<Self> {
         Self::open("/proc/softirqs", cpu)
     }
@@ -62,7 +62,7 @@ impl Interrupts {
     }
 }
 
-/// The place of `cpu` in the header line, which lists CPUs online.
+/// The index of `cpu` in the header line, which lists online CPUs.
 fn column_of(text: &[u8], cpu: u32) -> Option<usize> {
     let header = text.split(|b| *b == b'\n').next()?;
     let name = format!("CPU{cpu}");
@@ -77,7 +77,7 @@ fn sum_of_column(text: &[u8], column: usize) -> u64 {
     lines(text, column).fold(0, |sum, (_, count, _)| sum.saturating_add(count))
 }
 
-/// The lines that have a column: label, count, and what stands behind the count. Lines with a single figure (ERR, MIS) are the
+/// The lines with a column: label, count, and the text after the count. Lines with a single number (ERR, MIS) are the
 /// machine's.
 fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])> {
     text.split(|b| *b == b'\n').skip(1).filter_map(move |line| {
@@ -86,7 +86,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
         if matches!(name, b"ERR:" | b"MIS:" | b"Err:") {
             return None;
         }
-        // Beyond the CPUs' columns come the controller's name and the like: a column of digits only counts.
+        // The CPUs' columns are followed by the controller's name and so on: only a column of digits counts.
         let word = words.nth(column)?;
         let count = std::str::from_utf8(word).ok()?.parse::<u64>().ok()?;
         let rest = line.get(word.as_ptr() as usize - line.as_ptr() as usize + word.len()..)?;
@@ -94,7 +94,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
     })
 }
 
-/// An interrupt's number with its device, which stands last; of one without a number its words.
+/// An interrupt's number with its device, which comes last; for one without a number its words.
 fn name_of(label: &[u8], rest: &[u8]) -> String {
     let (label, rest) = (String::from_utf8_lossy(label), String::from_utf8_lossy(rest));
     let words: Vec<&str> =

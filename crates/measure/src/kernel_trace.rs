@@ -1,6 +1,6 @@
-//! What the kernel did on some CPUs, by a trace instance of our own (Documentation/trace/ftrace.rst): interrupts, softirqs, switches
-//! of tasks, idle states. Root's alone. The instance is removed at the end, by a guardian where linespeed is killed, by the next
-//! start where both are.
+//! The kernel's activity on some CPUs, by a trace instance of our own (Documentation/trace/ftrace.rst): interrupts, softirqs, task
+//! switches, idle states. Root only. The instance is removed at the end, by a guardian if linespeed is killed, by the next start if
+//! both are.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
@@ -16,7 +16,7 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/t
 const NAME: &str = "linespeed-";
 /// Ring of each CPU.
 const RING_KIB: &str = "1024";
-/// The most text that is read of a trace.
+/// The longest text read from a trace.
 const MOST_TEXT: u64 = 256 << 20;
 /// Groups of events; those that a kernel lacks are left out.
 const EVENTS: [&str; 7] = [
@@ -30,7 +30,7 @@ const EVENTS: [&str; 7] = [
     "irq_vectors",
 ];
 
-/// A trace that runs.
+/// A running trace.
 #[derive(Debug)]
 pub(crate) struct KernelTrace {
     folder: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct KernelTrace {
 }
 
 impl KernelTrace {
-    /// Begins a trace of these CPUs; `None` where this process may not, or where there is no tracefs.
+    /// Begins a trace of these CPUs; `None` if this process may not, or if there is no tracefs.
     pub(crate) fn start(cpus: &[u32]) -> Option<Self> {
         let mount = MOUNTS.iter().map(Path::new).find(|mount| mount.is_dir())?;
         clear_leftovers(mount);
@@ -48,7 +48,7 @@ impl KernelTrace {
         // SAFETY: the work makes system calls only, on a text made before.
         let guardian = unsafe {
             Guardian::post_beside_threads(c"linespeed-trace", &[], |lifeline| {
-                // Somebody may just read the trace.
+                // Another process may be reading the trace.
                 while matches!(lifeline.hear(), Message::Gone)
                     && libc::rmdir(path.as_ptr()) != 0
                     && *libc::__errno_location() == libc::EBUSY
@@ -59,7 +59,7 @@ impl KernelTrace {
         };
         let this = Self { guardian: Some(guardian.ok()?), folder };
         fs::create_dir(&this.folder).ok()?;
-        // Dropped, and so removed, where anything was refused.
+        // Dropped, and so removed, if anything was refused.
         this.begin(cpus).then_some(this)
     }
 
@@ -75,7 +75,7 @@ impl KernelTrace {
         ready && EVENTS.iter().filter(on).count() >= 3 && write("tracing_on", "1")
     }
 
-    /// Ends the trace: what happened on each CPU.
+    /// Ends the trace and returns the events on each CPU.
     pub(crate) fn end(self) -> TraceEvents {
         use std::io::Read;
         let _ = fs::write(self.folder.join("tracing_on"), "0");
@@ -95,7 +95,7 @@ impl Drop for KernelTrace {
     }
 }
 
-/// Removes instances of a linespeed that was killed together with its guardian.
+/// Removes instances left by a linespeed that was killed together with its guardian.
 fn clear_leftovers(mount: &Path) {
     for entry in fs::read_dir(mount).into_iter().flatten().flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
@@ -105,7 +105,7 @@ fn clear_leftovers(mount: &Path) {
     }
 }
 
-/// What happened on each CPU, in the order of time.
+/// The events on each CPU, in chronological order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct TraceEvents(BTreeMap<u32, Vec<Event>>);
 
@@ -126,7 +126,7 @@ enum What {
 }
 
 impl TraceEvents {
-    /// The text of `trace`; lines of other forms are passed over.
+    /// Parses the text of `trace`; lines of other forms are skipped.
     pub(crate) fn parse(text: &str) -> Self {
         let mut events: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
         for (cpu, event) in text.lines().filter_map(parse_line) {
@@ -136,8 +136,8 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// Who had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC) and is none of these threads, the most first. What no event tells
-    /// is what went on below the kernel; of a thread that sleeps (`asleep`), until its timer came.
+    /// Who had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC), except for these threads, the most first. Time without an event
+    /// was spent below the kernel; for a sleeping thread (`asleep`), until its timer expired.
     pub(crate) fn takers(
         &self,
         cpu: u32,
@@ -163,7 +163,7 @@ impl TraceEvents {
         };
         let mut last = from;
         let events = self.0.get(&cpu).map_or(&[][..], Vec::as_slice);
-        // What happened before the ring's first event is lost: nobody is named for it.
+        // Events before the ring's first one are lost: nobody is named for that time.
         if events.first().is_some_and(|first| first.ns > from) {
             return Vec::new();
         }
@@ -177,7 +177,7 @@ impl TraceEvents {
                     (true, true) => TakerKind::Idle,
                     (true, false) => TakerKind::LateTimer,
                 };
-                // From its switch on, a sleeper is awake.
+                // After its switch, a sleeper is awake.
                 if holder.is_some() || !(asleep && runs) {
                     add(holder.unwrap_or_else(|| Taker::new(rest)), ns, 0);
                 }
@@ -251,7 +251,7 @@ fn parse_line(line: &str) -> Option<(u32, Event)> {
             let task = Taker { pid: Some(pid), priority, ..named(TakerKind::Task, Some(name.to_owned())) };
             What::Switch((pid != 0).then_some(task))
         }
-        // 4294967295 is the way out.
+        // 4294967295 means leaving.
         "cpu_idle" => What::Idle(word("state=")? != u32::MAX.to_string()),
         _ => match event.strip_suffix("_entry") {
             Some(name) => What::Entry(named(TakerKind::Irq, Some(name.replace('_', " ")))),
@@ -317,7 +317,7 @@ mod tests {
             said(&events.takers(3, us(300.0), us(900.0), &own, false)),
             [(TakerKind::Below, "", 600.0)]
         );
-        // The ring's first event came later: what was before it is lost.
+        // The ring's first event came later: earlier ones are lost.
         assert_eq!(events.takers(3, us(-500.0), us(500.0), &own, false), []);
         assert_eq!(
             said(&events.takers(9, us(300.0), us(900.0), &own, true)),

@@ -1,4 +1,4 @@
-//! Running measurements of the list.
+//! Runs measurements of the list.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub fn find(name: &str) -> Option<&'static Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name == name)
 }
 
-/// The measurements of linespeed that a record's results come from.
+/// The linespeed measurements behind a record's results.
 pub fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &Metric| record.measurements_of(*metric).next().is_some();
     let all = MEASUREMENTS.iter();
@@ -33,7 +33,7 @@ pub fn measured_by(record: &Record) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a record's machine can measure this: nodes are nothing to measure where there is one.
+/// Whether a record's machine can measure this: `numa` needs several nodes.
 pub fn can_measure(record: &Record, name: &str) -> bool {
     let machine = &record.machine;
     find(name).is_none_or(|measurement| {
@@ -42,8 +42,8 @@ pub fn can_measure(record: &Record, name: &str) -> bool {
     })
 }
 
-/// How thorough `measurement` is in a run of `chosen`. What a quick run of everything leaves out is measured in a quick run
-/// that names it: as briefly as in a normal one.
+/// The depth of `measurement` in a run of `chosen`. A measurement that a quick run of everything omits is measured in a
+/// quick run that names it, as briefly as in a normal one.
 pub fn depth_of(
     measurement: &Measure,
     chosen: &[&Measure],
@@ -56,14 +56,14 @@ pub fn depth_of(
     if depth == Depth::Quick && named && left_out() { Depth::Normal } else { depth }
 }
 
-/// What a run left.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Results {
     /// What was measured.
     pub measurements: Vec<record::Measurement>,
-    /// What could be measured and what not.
+    /// What could and could not be measured.
     pub coverage: Vec<Coverage>,
-    /// Looks at where the CPUs were meanwhile.
+    /// Looks at the CPUs' places meanwhile.
     pub looks: Option<Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,
@@ -71,7 +71,7 @@ pub struct Results {
     pub interrupted: Option<i32>,
 }
 
-/// Runs `chosen` in the list's order and leaves out the rest with a word in the coverage.
+/// Runs `chosen` in the list's order and reports the rest as skipped in the coverage.
 pub fn run(
     chosen: &[&Measure],
     found: &Inspection,
@@ -147,8 +147,8 @@ pub fn run(
     Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
 }
 
-/// What stands for a measurement that ended, above the lines it left; none where one of these is its own, since a part that was
-/// lost speaks for itself. The outlook's loss, when there was one, still holds.
+/// The line for an ended measurement, above the lines that it left; none if one of these is its own, since a lost part has a
+/// line. A loss in the outlook still holds.
 fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage> {
     let reported = left.iter().any(|line| line.what.split(' ').next() == Some(name));
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
@@ -159,8 +159,8 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     }
 }
 
-/// The clock is sampled for a second; the longer measurements then see it for many. Where it moved since, the figure is
-/// not this machine's clock but this second's.
+/// The clock is sampled for a second; the longer measurements then observe it for many. If it has moved since, the
+/// result is not this machine's clock but that second's.
 fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead().ok();
@@ -181,7 +181,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
     }
 }
 
-/// None of the named measurements is possible here: each with its coverage entry.
+/// None of the named measurements is possible here, each with its coverage entry.
 #[derive(Debug)]
 pub struct AllImpossible(Vec<Coverage>);
 
@@ -204,7 +204,7 @@ impl fmt::Display for AllImpossible {
 impl std::error::Error for AllImpossible {}
 
 impl Results {
-    /// Refuses a run of which nothing can be measured here; not one of which something could be, or might have been.
+    /// Refuses a run if nothing can be measured here; not if something could be, or might have been.
     ///
     /// # Errors
     ///
@@ -220,7 +220,7 @@ impl Results {
     }
 }
 
-/// CPUs that were to be measured and are offline now. The kernel moves their threads to others without a word.
+/// Requested CPUs that are offline now. The kernel moves their threads to others silently.
 pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
     let online = root.cpu_list("/sys/devices/system/cpu/online")?;
     let gone = cpus.difference(&online);
@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`,
+    /// Metrics that no measurement of the list writes: they belong to a command (`linespeed stat`, `linespeed scale`,
     /// `linespeed overhead`).
     const COMMAND_METRICS: &[Metric] = &[
         metrics::WORKLOAD_CPU_TIME,
@@ -251,7 +251,7 @@ mod tests {
         metrics::LAYER_TIME,
     ];
 
-    /// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
+    /// Metrics that occur only in records of other tools' results: cyclictest's extremes and average.
     const IMPORTED_METRICS: &[Metric] = &[
         metrics::WAKEUP_MINIMUM,
         metrics::WAKEUP_AVERAGE,

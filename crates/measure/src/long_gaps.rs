@@ -1,5 +1,5 @@
-//! The longest gaps of busy loops and the latest wake-ups, and who took that time: by the kernel's trace where there is one, else by
-//! what counts and run times grew by around each.
+//! The longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there is one, otherwise
+//! from the increase of counts and run times around each.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -9,16 +9,16 @@ use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 
 use crate::kernel_trace::TraceEvents;
 
-/// Gaps that are kept, and wake-ups.
+/// The number of saved gaps, and of wake-ups.
 const KEPT: usize = 10;
-/// Takers that are named of each.
+/// The most causes listed for each.
 const TAKERS: usize = 4;
 /// The most threads whose run times are read.
 const MOST_THREADS: usize = 4_000;
-/// Threads that ran for less since the last scan are not who took a gap, ns.
+/// Threads that ran for less since the last scan are not the cause of a gap, ns.
 const LEAST_RUN: u64 = 20_000;
 
-/// CLOCK_MONOTONIC, which the kernel's timers and its trace have.
+/// CLOCK_MONOTONIC, as in the kernel's timers and its trace.
 pub(crate) fn monotonic_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the timespec, which outlives the call.
@@ -26,15 +26,15 @@ pub(crate) fn monotonic_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// A gap, or the time from a timer's end to the wake-up, ns of CLOCK_MONOTONIC.
+/// A gap, or the time from a timer's expiry to the wake-up, ns of CLOCK_MONOTONIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub cpu: u32,
-    /// The policy of a thread that woke up late.
+    /// The policy of the thread that woke up late.
     pub woken: Option<&'static str>,
     pub from: i64,
     pub to: i64,
-    /// Who may have taken it, by counts.
+    /// The possible causes, by counts.
     pub counted: Vec<Taker>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Held {
 pub(crate) struct Longest(Vec<Held>);
 
 impl Longest {
-    /// Whether one of so many ns is among them.
+    /// Whether one of this length, ns, is among them.
     pub(crate) fn takes(&self, ns: i64) -> bool {
         self.0.get(KEPT - 1).is_none_or(|last| ns > last.to - last.from)
     }
@@ -58,7 +58,7 @@ impl Longest {
         other.0.into_iter().for_each(|held| self.add(held));
     }
 
-    /// With their takers: by the trace, where these happened while it ran.
+    /// With their causes: from the trace, for those during it.
     pub(crate) fn named(self, trace: Option<(&TraceEvents, &HashSet<i32>)>) -> Vec<LongGap> {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
@@ -89,23 +89,23 @@ impl FromIterator<Longest> for Longest {
     }
 }
 
-/// Run times of other programs' threads, scanned now and then.
+/// Run times of other processes' threads, scanned now and then.
 #[derive(Debug)]
 pub(crate) struct RunTimes {
     cpu: u32,
-    /// What further scans may take in all.
+    /// The remaining time for scans in all.
     left: Duration,
     before: BTreeMap<i32, u64>,
 }
 
 impl RunTimes {
-    /// Those of now; later scans, which take so long in all, tell who ran on this CPU meanwhile.
+    /// The present run times; later scans, which may take this time in all, show who ran on this CPU meanwhile.
     pub(crate) fn new(cpu: u32, left: Duration) -> Self {
         let before = if left.is_zero() { BTreeMap::new() } else { threads().collect() };
         Self { cpu, left, before }
     }
 
-    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, where no time is left.
+    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, if no time is left.
     pub(crate) fn grown(&mut self) -> Vec<Taker> {
         if self.left.is_zero() {
             return Vec::new();
@@ -144,7 +144,7 @@ fn threads() -> impl Iterator<Item = (i32, u64)> {
     })
 }
 
-/// The calling thread's time ready to run without a CPU, read again and again.
+/// The calling thread's time ready to run without a CPU, read repeatedly.
 #[derive(Debug)]
 pub(crate) struct ReadyTime(Option<std::fs::File>, u64);
 
@@ -155,7 +155,7 @@ impl ReadyTime {
         this
     }
 
-    /// By how much it grew since the last reading, ns; `None` where the kernel does not tell.
+    /// Its increase since the last reading, ns; `None` if the kernel does not report it.
     pub(crate) fn grown(&mut self) -> Option<u64> {
         use std::os::unix::fs::FileExt;
         let mut text = [0; 96];
@@ -165,7 +165,7 @@ impl ReadyTime {
     }
 }
 
-/// What of a late wake-up was waiting for a CPU, and what the timer came late by.
+/// Divides a late wake-up into waiting for a CPU and a late timer.
 pub(crate) fn late_takers(late: f64, waited: Option<f64>) -> Vec<Taker> {
     let Some(waited) = waited.map(|waited| waited.min(late)) else { return Vec::new() };
     let parts = [(TakerKind::RunQueue, waited), (TakerKind::LateTimer, late - waited)];

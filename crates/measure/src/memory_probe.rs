@@ -1,9 +1,9 @@
-//! How long loads from memory take now, measured beside whatever runs: some hundred lines flushed from all caches and loaded
+//! The present latency of loads from memory, measured beside any load: some hundred lines flushed from all caches and loaded
 //! again, one after the other.
 //!
-//! Such a probe needs no right and no counter, and hears what neighbours of a guest do, too (Sim, Iyer, Solihin and others,
-//! "Software-based memory probes", HP Laboratories HPL-2013-3, found contention by it that counters miss). A line that was
-//! flushed may cost more than one that was pushed out, so its figures are held against its own when the machine was idle.
+//! Such a probe needs no permission and no counter, and also shows the load from a guest's neighbours (Sim, Iyer, Solihin
+//! and others, "Software-based memory probes", HP Laboratories HPL-2013-3, found contention by it that counters miss). A
+//! flushed line may cost more than an evicted one, so its results are compared with its own on the idle machine.
 
 use std::io;
 
@@ -14,12 +14,12 @@ use record::Summary;
 use crate::cycle::{Cycle, LINE};
 use crate::watch::{involuntary_switches, ns_since, reading_cost_ns};
 
-/// Loads timed at once: a few µs, so that few bursts are cut into.
+/// Loads timed at once: a few µs, so that few bursts are interrupted.
 const HOPS: u64 = 32;
-/// Bursts of a reading.
+/// Bursts per reading.
 const BURSTS: usize = 8;
 
-/// The memory that it loads: one huge page's size, whose lines never leave it, so that no page walk is timed.
+/// Its memory: one huge page's size, whose lines never leave it, so that no page walk is timed.
 #[derive(Debug)]
 pub struct MemoryProbe {
     cycle: Cycle,
@@ -28,7 +28,8 @@ pub struct MemoryProbe {
 }
 
 impl MemoryProbe {
-    /// One in the memory of `node`, or wherever the kernel gives it; `None` where this CPU cannot flush a line in user mode.
+    /// A probe in the memory of `node`, or wherever the kernel allocates it; `None` if this CPU cannot flush a line in user
+    /// mode.
     pub fn new(node: Option<u32>) -> io::Result<Option<Self>> {
         if !flush::available() {
             return Ok(None);
@@ -41,19 +42,19 @@ impl MemoryProbe {
         Ok(Some(Self { cycle, at: 0, reading_cost: reading_cost_ns() }))
     }
 
-    /// Loads once: ns per load, the median of the bursts that nothing cut into; `None` where all were.
+    /// Loads once: ns per load, the median of the uninterrupted bursts; `None` if all were interrupted.
     pub fn read(&mut self) -> Option<f64> {
         let bursts: Vec<f64> = (0..BURSTS).filter_map(|_| self.burst()).collect();
         (bursts.len() > BURSTS / 2).then(|| Summary::from_samples(&bursts).median)
     }
 
     fn burst(&mut self) -> Option<f64> {
-        // Where the cycle leads is known only by following it, which brings the lines near: then they are flushed.
+        // The cycle's next lines are known only by following it, which caches them: then they are flushed.
         let mut next = self.at;
         for _ in 0..HOPS {
             let line = self.cycle.mapping().start().wrapping_add(next * LINE);
             next = self.cycle.next(next);
-            // SAFETY: the line lies in the mapping, and `new` asked whether this CPU can flush.
+            // SAFETY: the line lies in the mapping, and `new` checked whether this CPU can flush.
             unsafe { evict::evict(line.cast_const(), LINE) };
         }
         let switches = involuntary_switches();
@@ -84,7 +85,7 @@ mod tests {
             ns_since(from) / (times * HOPS) as f64
         };
         let near = Summary::from_samples(&[near(300), near(300), near(300), near(300), near(300)]).median;
-        // An interpreter takes longer for a load than any cache does, and has none that could be flushed.
+        // An interpreter takes longer for a load than any cache does, and has no cache to flush.
         if near > 5.0 {
             println!("skipped: a load from the nearest cache takes {near} ns here");
             return;

@@ -1,5 +1,5 @@
-//! The noise of a machine in a fraction of a second: one block of samples, to be compared with others before and after a
-//! setting was changed.
+//! The noise of a machine in a fraction of a second: one block of samples, to compare with others before and after a
+//! change of a setting.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +15,20 @@ use os::Stop;
 pub struct Block {
     /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured beside a block.
     pub floor: Option<f64>,
-    /// The 95th percentile of the time that the same work takes over its median: 1 where it always takes the same. The worst of
-    /// the CPUs.
+    /// The 95th percentile of the same work's time over its median: 1 if it always takes the same. The worst of the CPUs.
     #[serde(skip)]
     pub work_p95: Option<f64>,
-    /// What the kernel, its interrupts and other tasks took from a thread that never sleeps: a share, the worst of the CPUs;
-    /// absent if its cause is unknown.
+    /// Time taken by the kernel, its interrupts and other tasks from a thread that never sleeps: a share, the worst of the
+    /// CPUs; absent if its cause is unknown.
     pub taken_by_os: Option<f64>,
-    /// What was taken from below the kernel, by the hypervisor or the firmware; likewise.
+    /// The same for time taken below the kernel, by the hypervisor or the firmware.
     pub taken_below: Option<f64>,
-    /// What anybody took, the worst of the CPUs.
+    /// The same for any cause, the worst of the CPUs.
     pub taken: Option<f64>,
     /// 99th percentile of wake-up latency under SCHED_OTHER, seconds; of all CPUs together.
     pub wakeup_p99: Option<f64>,
-    /// How far the core clock moved: its 95th less its 5th percentile over its median, a share; the worst of the CPUs.
+    /// The variation of the core clock: its 95th minus its 5th percentile over its median, a share; the worst of the
+    /// CPUs.
     pub clock_spread: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ const WORK: Duration = Duration::from_millis(60);
 const LEAST_PIECES: usize = 20;
 /// One piece of work: some hundred microseconds, so that most have no tick of the kernel within.
 const PIECE: Duration = Duration::from_micros(150);
-/// On a CPU that others keep busy a part goes on for so long, until it has its fewest samples.
+/// On a CPU kept busy by others a part continues for this long, until it has its fewest samples.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Samples a block on these CPUs, all at once: about a quarter of a second.
@@ -79,7 +79,7 @@ pub fn sample_block(cpus: &[u32], stop: &Stop) -> Block {
     }
 }
 
-/// Rounds of the comparison of work with itself: enough that not the worst round alone decides.
+/// Rounds of the comparison of work with itself: enough that the worst round alone does not decide.
 const ROUNDS: usize = 12;
 /// One of the two runs of a round.
 const RUN: Duration = Duration::from_millis(8);
@@ -98,7 +98,7 @@ pub fn time_same_work(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
     runs.unwrap_or_default()
 }
 
-/// Iterations of the chain of adds that take so long.
+/// Iterations of the chain of adds for this time.
 fn iterations_in(time: Duration) -> u64 {
     let each = f64::from(kernels::chain::ADD.work.operations);
     ((time.as_secs_f64() * watch::look_at_clock() / each) as u64).max(1)
@@ -109,7 +109,7 @@ struct Worked {
     clock_spread: f64,
 }
 
-/// The same piece of work again and again, with a look at the clock after each.
+/// The same piece of work repeatedly, with a look at the clock after each.
 fn work(member: &thread_group::Member, stop: &Stop) -> Option<Worked> {
     let iterations = iterations_in(PIECE);
     let (mut times, mut clocks) = (Vec::new(), Vec::new());

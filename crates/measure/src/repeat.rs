@@ -1,16 +1,16 @@
-//! Repetition: how many samples, when to stop, and what to say when they never agree.
+//! Repetition: the number of samples, when to stop, and the report if they never agree.
 
 use record::text::Value;
 use record::{Doubt, Labels, Mark, Measurement, Metric, SampleMark, Template, text};
 
 use crate::watch::Watched;
 
-/// How long to go on sampling.
+/// How long to continue sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
-    /// Samples at least.
+    /// The fewest samples.
     pub least: usize,
-    /// Samples at most.
+    /// The most samples.
     pub most: usize,
     /// Half the 95 % interval relative to the median at which sampling may stop.
     pub target: f64,
@@ -26,7 +26,7 @@ impl Effort {
                     .is_some_and(|width| width <= self.target))
     }
 
-    /// Takes samples until they agree, the budget ends (`out_of_time`), or somebody asks to stop.
+    /// Takes samples until they agree, the budget ends (`out_of_time`), or a stop request.
     pub(crate) fn samples(
         &self,
         out_of_time: impl Fn() -> bool,
@@ -38,7 +38,7 @@ impl Effort {
             let watched = sample();
             values.push(watched.ns);
             taken.push(watched);
-            // Looking at the interval sorts: only now and then.
+            // Computing the interval sorts: only now and then.
             let look = values.len() >= self.least && (values.len() - self.least).is_multiple_of(5);
             if (look && self.satisfied(&values)) || values.len() >= self.most || out_of_time() {
                 return taken;
@@ -47,7 +47,7 @@ impl Effort {
     }
 }
 
-/// The numbers below `n`, forwards in one round and backwards in the next: what drifts touches the early and the late alike.
+/// The numbers below `n`, forwards in one round and backwards in the next: drift affects early and late ones alike.
 pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
 }
@@ -77,7 +77,7 @@ pub(crate) fn mark_samples<M: IntoIterator<Item = Mark>>(
         .collect()
 }
 
-/// The marks of so many samples of a thread that was found on another CPU.
+/// The marks for this many samples of a thread that was found on another CPU.
 pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
     mark_samples(std::iter::repeat_n([Mark::Migrated], samples))
 }
@@ -90,7 +90,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Adds those of a run, in which a thread was found on another CPU or not.
+    /// Adds those of a run, and whether a thread was found on another CPU.
     pub(crate) fn add(&mut self, run: Vec<f64>, moved: bool) {
         if moved {
             let first = self.samples.len() as u32;
@@ -100,7 +100,7 @@ impl Rates {
         self.samples.extend(run);
     }
 
-    /// The measurement of them, each times `each`.
+    /// Their measurement, each multiplied by `each`.
     pub(crate) fn measurement(&self, metric: Metric, place: Labels, each: f64) -> Measurement {
         let samples = self.samples.iter().map(|rate| rate * each).collect();
         Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) }
@@ -117,8 +117,8 @@ const THROTTLED: Template =
 const QUOTA: Template =
     Template::new("noise-quota", "the cgroup's CPU quota throttled it in {seen} of {n} samples");
 
-/// Says "too noisy", and why as far as the marks tell, when the interval is wider than `target`; and that the
-/// figure belongs to another CPU when most samples were taken off their own.
+/// Adds the doubt "too noisy", with the cause as far as the marks show it, if the interval is wider than `target`; and
+/// that the result belongs to another CPU if most samples were taken off their own.
 pub(crate) fn judged(mut measurement: Measurement, target: f64) -> Measurement {
     measurement.doubt = doubt(&measurement, target).or(measurement.doubt);
     measurement
@@ -138,7 +138,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     let Some(width) = measurement.summary.relative_half_width() else {
         return (n > 0).then(|| Doubt::too_few_samples(n));
     };
-    // A clock that jumps between two values has a median known to a hair, and the next run's may be the other.
+    // A clock that alternates between two values has a precisely known median, and the next run's may be the other
+    // value.
     let median = measurement.summary.median.abs();
     let scatter = if median == 0.0 { 0.0 } else { measurement.summary.mad / median };
     if width <= target && scatter <= 2.0 * target {
@@ -167,7 +168,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     Some(Doubt::too_noisy_for(extent, causes))
 }
 
-/// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
+/// The range of some clocks, without the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
+/// below 10.
 /// below 10.
 pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {

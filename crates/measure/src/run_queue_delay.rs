@@ -1,11 +1,11 @@
-//! How long the measuring threads were ready to run and had no CPU: what other work on their CPUs took from them.
+//! How long the measuring threads were ready to run without a CPU: the effect of other work on their CPUs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of the threads that have ended, ns.
+/// The sum over ended threads, ns.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Takes note of what the calling thread had to wait, when this is dropped at its end.
+/// Adds the calling thread's waiting time when this is dropped at its end.
 #[derive(Debug)]
 pub(crate) struct NoteAtEnd;
 
@@ -16,14 +16,14 @@ impl Drop for NoteAtEnd {
     }
 }
 
-/// Seconds until now, of the first thread and of those that have ended; `None` where the kernel does not tell
-/// (CONFIG_SCHED_INFO). Time that the hypervisor took is none of it.
+/// Seconds until now, of the first thread and of ended ones; `None` if the kernel does not report them
+/// (CONFIG_SCHED_INFO). Steal time is not included.
 pub fn total_seconds() -> Option<f64> {
     let first = delay_ns(&std::fs::read_to_string("/proc/self/schedstat").ok()?)?;
     Some(first.saturating_add(ENDED.load(Ordering::Relaxed)) as f64 / 1e9)
 }
 
-/// Of a schedstat file: ns spent waiting on a run queue.
+/// From a schedstat file: ns spent waiting on a run queue.
 fn delay_ns(schedstat: &str) -> Option<u64> {
     os::procfs::schedstat(schedstat).map(|(_, ready, _)| ready)
 }

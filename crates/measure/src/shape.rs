@@ -1,5 +1,5 @@
 //! Looks at which CPUs are near each other, a few milliseconds each, between and within all other measurements: a hypervisor may
-//! place vCPUs on one core or in different packages, and place them anew every second.
+//! place vCPUs on one core or in different packages, and move them every second.
 
 mod rounds;
 
@@ -16,7 +16,8 @@ use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 use rounds::{Round, disjoint, ordered, pairs_of, partner, rounds_of};
 
-/// Rounds of a block, of which the least time counts: two hand-overs a round, 1 µs on one core, 20 µs between packages.
+/// Rounds of a block, of which the minimum time counts: two hand-overs per round, 1 µs on one core, 20 µs between
+/// packages.
 const ROUNDS: u64 = 50;
 /// Blocks of a pair.
 const BLOCKS: u64 = 4;
@@ -24,62 +25,63 @@ const BLOCKS: u64 = 4;
 const WARM_UP: u64 = 5;
 /// How long a side waits for the other, which may not be running: a hundred times a pair's own time.
 const WAIT: Duration = Duration::from_micros(400);
-/// The same of all rounds together, where they are few: a thread that begins late loses no pair then.
+/// The same for all rounds together, if there are few: then a thread that begins late loses no pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
-/// Rounds of the tournament at most. Of more CPUs a sample of the pairs is looked at, in which each CPU has as many, and then those
-/// that it makes suspicious.
+/// The most rounds of the tournament. With more CPUs a sample of the pairs is measured, with the same number for each CPU, and then
+/// the suspicious ones that it shows.
 const MOST_ROUNDS: usize = 127;
-/// Distances in number at which a sample shows near pairs, the most frequent first, and CPUs of such pairs, that are looked into.
+/// The most frequent differences of CPU numbers at which a sample shows near pairs, and CPUs of such pairs, that are examined.
 const MOST_STEPS: usize = 3;
 const MOST_SUSPECTS: usize = 24;
-/// Suspicious pairs that are added to a sample, for each CPU.
+/// Suspicious pairs added to a sample, per CPU.
 const MOST_ADDED: usize = 4;
-/// Distance of the lines of the page that all CPUs load from. Neighbours of 64 bytes are fetched in pairs.
+/// Distance of the lines of the page from which all CPUs load. Neighbours of 64 bytes are fetched in pairs.
 const LINE: usize = 128;
-/// Times that each CPU loads them, of which the least counts.
+/// How often each CPU loads them; the minimum counts.
 const LOADS: usize = 3;
 
-/// A hand-over of this time may be one on the same core, whatever the others take, ns.
+/// A hand-over of this time may be one on the same core, whatever the others' times, ns.
 const NEAR_NS: f64 = 15.0;
-/// And one of this part of the median.
+/// As may one below this share of the median.
 const NEAR: f64 = 0.3;
-/// Within so many times the least.
+/// Within this multiple of the minimum.
 const AS_NEAR: f64 = 1.5;
-/// So few pairs are all asked whether they share a core.
+/// If there are only this many pairs, all are tested for a shared core.
 const FEW_PAIRS: usize = 6;
-/// Pairs that have no CPU in common are asked at the same time; so often in a look.
+/// Disjoint pairs are tested at the same time; at most this often per look.
 const MOST_BATCHES: usize = 3;
-/// How long a loop runs alone or beside the other: long beside a look at the clock, short beside a hypervisor's time slice.
+/// How long a loop runs alone or beside the other: long compared with a look at the clock, short compared with a
+/// hypervisor's time slice.
 const WINDOW: Duration = Duration::from_micros(60);
-/// Windows: one to warm up, then one CPU, the other, both, so often.
+/// Windows: one to warm up, then this many times one CPU, the other, both.
 const TURNS: u32 = 3;
-/// Numbers that are counted between two looks at the clock, about 1 µs of divisions: siblings share the divider, so that two of
-/// these loops on one core take nearly twice as long.
+/// Numbers tested between two looks at the clock, about 1 µs of divisions: siblings share the divider, so that two of these
+/// loops on one core take nearly twice as long.
 const NUMBERS: (u64, u64) = (100_003, 100_035);
 
-/// The share of the time since its begin that looks may take of a run.
+/// The share of a run's time so far that looks may take.
 const MOST_COST: f64 = 0.015;
 /// Least time between two looks.
 const APART: Duration = Duration::from_millis(400);
-/// The same, and the share of one CPU's time that they take, while a machine at work is watched.
+/// The same while a machine at work is watched, and the share of one CPU's time for looks there.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
-/// CPUs that are this much in use are not idle.
+/// CPUs with at least this use are not idle.
 const IDLE: f64 = 0.2;
-/// How long threads have to start, and the same there: they spin until then. One that is late loses its pairs.
+/// The time for threads to start, in which they spin, and the same while watching. One that is late loses its pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
-/// So much more for each.
+/// The additional time for each.
 const LEAD_EACH: Duration = Duration::from_micros(30);
-/// Looks that are kept there.
+/// Looks saved while watching.
 const MOST_KEPT: usize = 120;
 
-/// A line that two CPUs hand over; nothing else lies beside it.
+/// A line that two CPUs hand over, with nothing else near it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Takes looks and keeps them.
+/// Takes and saves looks.
 pub struct Looker {
     began: Instant,
     spent: Duration,
@@ -87,25 +89,25 @@ pub struct Looker {
     /// How long the run will last.
     planned: Duration,
     rounds: Vec<Round>,
-    /// Each pair's place among the looks' pairs, and its line.
+    /// Each pair's index among the looks' pairs, and its line.
     at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
-    /// The page that all CPUs load from, where lines can be flushed, a cycle through all its lines.
+    /// The page from which all CPUs load, if lines can be flushed: a cycle through all its lines.
     page: Option<Mapping>,
-    /// Siblings that Linux shows, as positions.
+    /// Siblings in Linux's topology, as positions.
     siblings: Vec<(usize, usize)>,
     looks: Looks,
-    /// Whether others are at work, who are not to be disturbed.
+    /// Whether other work must not be disturbed.
     is_beside: bool,
 }
 
 impl Looker {
-    /// Beside others at work: seldom, only while the CPUs are idle, and with little spinning.
+    /// For use beside other work: seldom, only while the CPUs are idle, and with little spinning.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
     }
 
-    /// For these CPUs; `None` where there is one.
+    /// For these CPUs; `None` if there is only one.
     pub fn new(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         let cpus: Vec<u32> = cpus.iter().collect();
         if cpus.len() < 2 {
@@ -140,7 +142,7 @@ impl Looker {
         })
     }
 
-    /// Takes a look beside other work, if one is due and this share of the CPUs' time was used recently; returns the kept looks.
+    /// Takes a look beside other work, if one is due at this recent use of the CPUs; returns the saved looks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
@@ -161,13 +163,13 @@ impl Looker {
         self.looks.looks.push(look);
     }
 
-    /// Runs on these CPUs at the same time.
+    /// Runs on these CPUs simultaneously.
     fn run<T: Send>(&self, cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
         let lead = if self.is_beside { LEAD_BESIDE } else { LEAD };
         thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// The same for a run of this length: it begins with a look.
+    /// The same for a run of this length, which begins with a look.
     pub fn planned(self, seconds: f64) -> Self {
         Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }
@@ -177,7 +179,7 @@ impl Looker {
         self.looks
     }
 
-    /// How many looks there are.
+    /// The number of looks.
     pub fn len(&self) -> usize {
         self.looks.looks.len()
     }
@@ -187,7 +189,7 @@ impl Looker {
         self.looks.looks.is_empty()
     }
 
-    /// Takes a look unless the last is just over, or looks would take more than their share of the time.
+    /// Takes a look, unless the last one is too recent or looks would exceed their share of the time.
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
@@ -201,7 +203,7 @@ impl Looker {
         }
     }
 
-    /// Takes a look now. All CPUs spin while it is taken.
+    /// Takes a look now. All CPUs spin meanwhile.
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
         let mut look = Look {
@@ -228,7 +230,7 @@ impl Looker {
         let n = self.looks.cpus.len();
         self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));
         let turn = AtomicUsize::new(0);
-        // Who is asked last changes: where a CPU does not run, those behind it have no answer.
+        // The last CPU changes: if a CPU does not run, those after it have no result.
         let first = self.len() % n;
         let wait = wait_of(rounds.len());
         let seen = self.run(&self.looks.cpus, |member| {
@@ -272,8 +274,8 @@ impl Looker {
         near.into_iter().map(|(_, pair)| pair).collect()
     }
 
-    /// Adds to a sample of the pairs those that it makes suspicious: as far apart by number as near ones, and all of the CPUs of near
-    /// ones. The rounds in which they meet.
+    /// Adds suspicious pairs to a sample: those with the same difference of numbers as near ones, and all among the CPUs of near
+    /// ones. Returns the rounds in which they meet.
     fn add_suspicious(&mut self, look: &Look) -> Vec<Round> {
         let n = self.looks.cpus.len();
         let sampled = self.looks.pairs.as_ref().map_or(usize::MAX, Vec::len);
@@ -307,12 +309,12 @@ impl Looker {
         rounds
     }
 
-    /// Asks pairs that may share a core.
+    /// Tests pairs that may share a core.
     fn contend(&self, look: &Look) -> Vec<Contended> {
         let few = self.lines.len() <= FEW_PAIRS && !self.is_beside;
         let mut asked: Vec<(usize, usize)> =
             if few { self.at.keys().copied().collect() } else { self.near(look) };
-        // What Linux shows as siblings is asked now and then, too.
+        // Siblings in Linux's topology are also tested now and then.
         if self.len().is_multiple_of(4) {
             let known: BTreeSet<(usize, usize)> = asked.iter().copied().collect();
             asked.extend(self.siblings.iter().filter(|pair| !known.contains(pair)));
@@ -347,7 +349,7 @@ impl Looker {
     }
 }
 
-/// How long a side waits for the other in each of so many rounds.
+/// How long a side waits for the other in each of this many rounds.
 fn wait_of(rounds: usize) -> Duration {
     WAIT.max(WAIT_OF_ALL / rounds.max(1) as u32)
 }
@@ -357,7 +359,8 @@ fn wait_for_loads(cpus: usize) -> Duration {
     WAIT * (2 + cpus as u32 / 4)
 }
 
-/// What a look at so many CPUs takes at most, whoever does not run meanwhile: starts, rounds, loads, and pairs that compute.
+/// The longest duration of a look at this many CPUs, whatever does not run meanwhile: starts, rounds, loads, and pairs that
+/// compute.
 fn longest(cpus: usize) -> Duration {
     let rounds = rounds_of(cpus).min(MOST_ROUNDS);
     let starts = (LEAD + LEAD_EACH * cpus as u32) * (1 + MOST_BATCHES as u32);
@@ -367,7 +370,7 @@ fn longest(cpus: usize) -> Duration {
         + WINDOW * (3 * TURNS + 1) * MOST_BATCHES as u32
 }
 
-/// One side of a pair; ns one way to the side that begins.
+/// One side of a pair; returns ns one way to the side that begins.
 fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
     let limit = Instant::now() + wait;
     let enough = || Instant::now() >= limit;
@@ -424,7 +427,8 @@ fn time_loads(page: usize) -> f64 {
     (0..LOADS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Rates of a member of a pair (its even member first): the best alone, and the best while the other computes, too. `None` where it
+/// Rates of a member of a pair (its even member first): the best alone, and the best while the other also computes. `None` if it
+/// had no time in some window.
 /// had no time in some window.
 fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
     member.wait();
@@ -447,7 +451,7 @@ fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
             chunks += 1.0;
             now = Instant::now();
         }
-        // A window that began late was shared with the next.
+        // A window that began late overlaps the next.
         if turn == 0 || chunks == 0.0 || began > from + WINDOW / 4 || now > until + WINDOW / 4 {
             continue;
         }
@@ -461,7 +465,7 @@ fn thousandths(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// So many digits are more than a look resolves.
+/// More digits are beyond a look's resolution.
 fn three_digits(ns: f64) -> f64 {
     let scale = if ns < 10.0 {
         100.0

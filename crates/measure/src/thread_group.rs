@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::run_queue_delay::NoteAtEnd;
 use os::pin::Pinned;
 
-/// Time given for threads to start and pin themselves, before the deadline: 3 ms and 60 µs a thread.
+/// The time for threads to start and pin themselves, before the deadline: 3 ms and 60 µs per thread.
 fn lead_time(threads: usize) -> Duration {
     Duration::from_micros(3_000 + 60 * threads as u64)
 }
@@ -14,7 +14,7 @@ fn lead_time(threads: usize) -> Duration {
 /// One member of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    /// Its place in the group, from 0.
+    /// Its index in the group, from 0.
     pub index: usize,
     /// Its CPU.
     pub cpu: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Spins until the group's start. Spinning keeps the core's clock up, which sleeping would not.
+    /// Spins until the group's start. Spinning, unlike sleeping, keeps the core's clock up.
     pub(crate) fn wait(&self) {
         while Instant::now() < self.start {
             std::hint::spin_loop();
@@ -38,7 +38,7 @@ impl Member {
     }
 }
 
-/// Stack of a thread of a group: of hundreds of threads each needs little.
+/// Stack of a group's thread: there may be hundreds, and each needs little.
 const STACK: usize = 256 << 10;
 
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
@@ -47,7 +47,7 @@ pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> V
     run_after(lead_time(cpus.len()), cpus, work)
 }
 
-/// The same with so much time for all to start, which they spin for.
+/// The same with this much time for all to start, during which they spin.
 pub(crate) fn run_after<T: Send>(
     lead: Duration,
     cpus: &[u32],

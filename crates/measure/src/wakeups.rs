@@ -5,13 +5,13 @@ use crate::budget::Depth;
 /// How wake-ups are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wakeups {
-    /// From one to the next, ns.
+    /// Time from one to the next, ns.
     pub interval_ns: u32,
     /// The priority of SCHED_FIFO; 0 for SCHED_OTHER alone.
     pub priority: u8,
     /// Total duration; by depth if not given.
     pub seconds: Option<f64>,
-    /// Only what cyclictest measures, which then has all the time: SCHED_FIFO with idle states held off, or what of it is allowed.
+    /// Only cyclictest's setting, for all the time: SCHED_FIFO with idle states held off, or the allowed part of it.
     pub as_cyclictest: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is watched beside every sample: the effective core clock, context switches, the CPU itself.
+//! Observations beside every sample: the effective core clock, context switches, the CPU itself.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use kernels::{chain, counter};
 use os::procfs::find_ticks;
 use record::Mark;
 
-/// Adds timed for one look at the clock: about 10 µs, short beside any sample.
+/// Adds timed for one look at the clock: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
-/// Looks of which the fastest counts: an interrupt inside one must not read as a slow clock.
+/// Looks of which the fastest counts: an interrupt inside one must not look like a slow clock.
 const LOOKS: usize = 3;
 
 /// A clock that differs by more before and after a sample has moved.
@@ -27,12 +27,12 @@ pub(crate) fn time_ns(work: impl FnOnce()) -> f64 {
     ns_since(from)
 }
 
-/// How often the calling thread was switched away against its will, as far as the kernel tells.
+/// The calling thread's involuntary switches, as far as the kernel reports them.
 pub(crate) fn involuntary_switches() -> u64 {
     os::switches().map_or(0, |(involuntary, _)| involuntary)
 }
 
-/// The time that a pair of clock readings adds to what lies between them, in ns: the least of many.
+/// The time that a pair of clock readings adds to the time between them, in ns: the minimum of many.
 pub fn reading_cost_ns() -> f64 {
     (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
 }
@@ -49,7 +49,7 @@ fn look_once() -> f64 {
 }
 
 /// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that rate
-/// when the second time is not twice the first within 5 %: something cut into one of them, and their difference says
+/// if the second time is not twice the first within 5 %: one of them was interrupted, and their difference shows
 /// little.
 pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let time = |n: u64| time_ns(|| (chain.run)(n));
@@ -59,12 +59,12 @@ pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     if undisturbed { Ok(rate) } else { Err(rate) }
 }
 
-/// How long the counter is held against the kernel's clock: their readings are 50 ns apart at most, so the rate is known to some in a
-/// million.
+/// How long the counter is compared with the kernel's clock: their readings are 50 ns apart at most, so the rate is known to some
+/// parts per million.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// The rate of the counter that user mode, the kernel and a guest all read, in Hz: from the architecture where it tells, else against
-/// the monotonic clock.
+/// The rate of the counter that user mode, the kernel and a guest all read, in Hz: from the architecture if it reports one, otherwise
+/// by comparison with the monotonic clock.
 pub fn ticks_a_second() -> f64 {
     if let Some(hz) = counter::architectural_hz() {
         return hz as f64;
@@ -77,14 +77,14 @@ pub fn ticks_a_second() -> f64 {
     ticks as f64 / elapsed.as_secs_f64()
 }
 
-/// A sample with what was seen beside it.
+/// A sample with the observations beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// Nanoseconds it took.
     pub ns: f64,
     /// The core clock around it, Hz: the mean of before and after.
     pub clock_hz: f64,
-    /// What happened during it.
+    /// Events during it.
     pub marks: Vec<Mark>,
     /// How many looks at the CPUs' places were taken before it.
     pub look: u32,
@@ -134,7 +134,7 @@ impl Watch {
     }
 }
 
-/// The time that the hypervisor has taken from `cpu` since boot, in ticks of 10 ms, by /proc/stat.
+/// Steal time of `cpu` since boot, in ticks of 10 ms, by /proc/stat.
 pub fn steal_ticks(cpu: u32) -> Option<u64> {
     find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, &format!("cpu{cpu}"))?.stolen
 }

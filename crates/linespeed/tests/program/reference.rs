@@ -151,9 +151,9 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
         &two,
         &[
             "cloud-server-4 is 1.34× as fast as cloud-server-2",
-            "Contradicted by the figures: the caches",
+            "Contradicted by the results: the caches",
             "the number of CPUs",
-            "Not supported by the figures: its own load (load average 1.17 on cloud-server-2, 1.09 on cloud-server-4",
+            "Not supported by the results: its own load (load average 1.17 on cloud-server-2, 1.09 on cloud-server-4",
             "neighbours on the host",
         ],
     );

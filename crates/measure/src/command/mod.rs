@@ -55,7 +55,7 @@ pub struct Run {
     pub ended: Ended,
     /// What the counters show of it and all that it started.
     pub reading: Reading,
-    /// Events that could not be opened, and why; opened events that were not counted are in the reading.
+    /// Events that could not be opened, and why; those opened but not counted are in the reading.
     pub refused: Vec<(&'static str, Text)>,
     /// What was seen of its threads.
     pub seen: Seen,

@@ -408,7 +408,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
     let unread: u64 = runs.iter().map(|run| run.seen.looks.unread).sum();
     if unread > asked {
-        let reason = text!("wait reasons are not readable: /proc/PID/syscall and wchan are unreadable or empty");
+        let reason = text!("wait reasons are not readable: /proc/PID/syscall and wchan are hidden or empty");
         let remedy = text!("run as the user of the process, or as root");
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }

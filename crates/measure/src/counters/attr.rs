@@ -20,8 +20,8 @@ const IOC_ENABLE: u32 = 0x2400;
 /// `PERF_EVENT_IOC_DISABLE`, `_IO('$', 1)`.
 const IOC_DISABLE: u32 = 0x2401;
 
-/// `struct perf_event_attr` up to `config2` (`PERF_ATTR_SIZE_VER1`, 72 bytes). The kernel takes what follows as zero,
-/// so that kernels from 2.6.33 on read the same block.
+/// `struct perf_event_attr` up to `config2` (`PERF_ATTR_SIZE_VER1`, 72 bytes). The kernel assumes zeros after it, so
+/// that kernels from 2.6.33 on read the same block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attr {
@@ -38,7 +38,7 @@ pub(super) struct Attr {
     pub config2: u64,
 }
 
-/// What is to be counted, as the kernel numbers it: the attribute's `type` and its three `config` words.
+/// An event in the kernel's numbers: the attribute's `type` and its three `config` words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Code {
     pub kind: u32,
@@ -47,22 +47,22 @@ pub(super) struct Code {
     pub config2: u64,
 }
 
-/// How an event is to count.
+/// How to count an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
-    /// Waits for an enable. Of a group only the leader does; its members follow it.
+    /// Waits for an enable. In a group only the leader does; its members follow it.
     pub disabled: bool,
-    /// Threads and processes started later count too.
+    /// Threads and processes started later are also counted.
     pub inherit: bool,
     /// On the PMU whenever the thread runs, or in error. Leaders only.
     pub pinned: bool,
     /// Enables itself when the thread calls exec. Leaders only.
     pub enable_on_exec: bool,
-    /// Kernel and hypervisor are left out: all that an ordinary user gets when `perf_event_paranoid` is 2.
+    /// Excludes kernel and hypervisor: all that an ordinary user may count if `perf_event_paranoid` is 2.
     pub user_only: bool,
-    /// User mode is left out.
+    /// Excludes user mode.
     pub kernel_only: bool,
-    /// Virtual machines that this thread runs are left out: some PMUs (Apple's) take nothing else.
+    /// Excludes virtual machines run by this thread: some PMUs (Apple's) accept nothing else.
     pub exclude_guest: bool,
     /// One read of the leader gives the group.
     pub group: bool,
@@ -94,10 +94,10 @@ impl Attr {
     }
 }
 
-/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER`: what a
-/// sample holds, in this order.
+/// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER`: the
+/// content of a sample, in this order.
 const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12 | 1 << 13;
-/// Bytes of the stack, from its pointer on: what most functions without optimization have there.
+/// Bytes of the stack, from its pointer on: what most unoptimized functions have there.
 const STACK: u32 = 512;
 /// `comm` and `comm_exec`: a record where a process begins another program (Linux 3.16); `task`: one where it starts another process.
 const NOTE_TASKS: u64 = 1 << 9 | 1 << 24 | 1 << 13;
@@ -118,8 +118,8 @@ pub(super) struct SampleAttr {
 }
 
 impl SampleAttr {
-    /// A sample of these registers of user mode each `period` ns, where the CPU is in user mode then, or `in_kernel`, too; never of
-    /// an idle CPU.
+    /// A sample of these registers of user mode each `period` ns, while the CPU is in user mode, or with `in_kernel` also in the
+    /// kernel; never of an idle CPU.
     pub(super) fn new(period: u64, registers: u64, in_kernel: bool) -> Self {
         let code = Code { kind: TYPE_SOFTWARE, config: CPU_CLOCK, ..Code::default() };
         let mut counting = Attr::new(code, Mode { user_only: !in_kernel, ..Mode::default() });
@@ -134,11 +134,11 @@ impl SampleAttr {
 /// Whose events are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose<'a> {
-    /// Those of this thread (0: the caller) on any CPU.
+    /// Events of this thread (0: the caller) on any CPU.
     Thread(i32),
-    /// All of this CPU.
+    /// All events on this CPU.
     Cpu(u32),
-    /// Those of this cgroup, by its open folder, on this CPU.
+    /// Events of this cgroup, by its open folder, on this CPU.
     GroupOnCpu(BorrowedFd<'a>, u32),
 }
 
@@ -169,7 +169,7 @@ fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>)
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
-/// Whether the kernel has the call at all. Emulators of user programs and kernels built without it have not.
+/// Whether the kernel has the call at all. Emulators of user programs and kernels built without it lack it.
 pub(super) fn exists() -> bool {
     // SAFETY: without an attribute block the call does nothing but fail.
     let code = unsafe {
@@ -184,7 +184,7 @@ fn control(fd: &OwnedFd, request: u32) {
     unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, 0) };
 }
 
-/// Lets an event, and the group that it leads, count.
+/// Enables an event, and the group that it leads.
 pub(super) fn enable(fd: &OwnedFd) {
     control(fd, IOC_ENABLE);
 }
@@ -194,7 +194,7 @@ pub(super) fn disable(fd: &OwnedFd) {
     control(fd, IOC_DISABLE);
 }
 
-/// Reads 64-bit words; how many came. None come of a pinned event that found no counter free.
+/// Reads 64-bit words; returns how many. A pinned event without a free counter returns none.
 pub(super) fn read(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the given number of bytes into a live slice.
     let bytes = unsafe { libc::read(fd.as_raw_fd(), words.as_mut_ptr().cast(), size_of_val(words)) };

@@ -1,7 +1,7 @@
-//! The events that every kernel names alike, by the names that perf prints, and the groups in which they are counted.
+//! The events with the same name in every kernel, by perf's names, and the groups in which they are counted.
 //!
-//! A group is counted as a whole or not at all, so the two sides of a ratio belong into one; and it must fit the
-//! smallest PMU in use (four counters, of which a watchdog may hold one), so no group is larger than a pair.
+//! A group is counted as a whole or not at all, so both sides of a ratio belong in one. It must fit the smallest PMU in
+//! use (four counters, one of which a watchdog may hold), so no group is larger than a pair.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::attr::{self, Code};
 
-/// An event that has one name on all machines.
+/// An event with one name on all machines.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
@@ -18,7 +18,7 @@ pub struct Event {
     /// The kernel's numbers.
     kind: u32,
     config: u64,
-    /// What Arm's PMUs call it.
+    /// Its names in Arm's PMUs.
     #[serde(default)]
     arm: Vec<&'static str>,
 }
@@ -48,14 +48,14 @@ pub(super) const HARDWARE_GROUPS: &[&[&str]] = &[
     &["stalled-cycles-frontend", "stalled-cycles-backend"],
 ];
 
-/// What IPC is made of.
+/// The events of IPC.
 pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 
 /// Software events need no counter: one group, one read.
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
-/// Software events that a process's accounts (`wait4`) do not tell since the start of its program.
+/// Software events that a process's accounts (`wait4`) lack, or count from before the start of its program.
 pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
 
 /// The event with this name.
@@ -75,7 +75,7 @@ impl Event {
         Code { config: self.config | u64::from(unit) << 32, ..self.code() }
     }
 
-    /// Arm's own names, the first that a unit has counts.
+    /// Arm's own names; the first that a unit has is used.
     pub(super) fn arm_names(&self) -> &[&'static str] {
         &self.arm
     }
@@ -85,7 +85,7 @@ impl Event {
         self.kind == attr::TYPE_SOFTWARE
     }
 
-    /// Whether it happens in the kernel, so that counting user mode alone would always show 0.
+    /// Whether it happens in the kernel, so that counting only user mode would always show 0.
     pub(super) fn in_kernel_only(&self) -> bool {
         matches!(self.name, "context-switches" | "cpu-migrations")
     }

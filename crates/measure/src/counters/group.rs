@@ -1,5 +1,5 @@
-//! Opening events in groups, with what can be had when not all can: user mode where the kernel's is refused, single
-//! events where a group does not fit, the rest where one is not there.
+//! Opens events in groups, with fallbacks: user mode if the kernel's part is refused, single events if a group does not
+//! fit, the rest if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,15 +16,15 @@ use super::top_down::Planned;
 
 /// Most events in one group; no set has more than six.
 const MOST: usize = 16;
-/// Reads that are tried again when a thread starts or ends in just that moment (`ECHILD`).
+/// Retries of a read if a thread starts or ends at that moment (`ECHILD`).
 const RETRIES: usize = 16;
 
-/// What is to be counted together.
+/// Events to count together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wish {
     /// Names and numbers.
     pub events: Vec<(&'static str, Code)>,
-    /// Whether it is to be on the PMU all the time.
+    /// Whether to keep it on the PMU all the time.
     pub pinned: bool,
 }
 
@@ -38,7 +38,7 @@ impl Wish {
     /// The same on one of several kinds of core. `lookup` finds a unit's own number for Arm's names.
     pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
         let code = |event: &Event| {
-            // Arm's kernels did not always take the extended form; their own names do on all.
+            // Arm's kernels did not always accept the extended form; all accept their own names.
             if cfg!(target_arch = "x86_64") {
                 return Some(event.on_unit(unit.kind));
             }
@@ -55,7 +55,7 @@ impl From<&Vec<Planned>> for Wish {
     }
 }
 
-/// Open events that are counted together; the first leads.
+/// Open events counted together; the first leads.
 #[derive(Debug)]
 pub(super) struct Group {
     members: Vec<(&'static str, OwnedFd)>,
@@ -71,12 +71,12 @@ impl Group {
         self.members.first().into_iter().for_each(|(_, leader)| attr::disable(leader));
     }
 
-    /// Whether `event` is one of it.
+    /// Whether `event` is in it.
     pub(super) fn has(&self, event: &str) -> bool {
         self.members.iter().any(|(member, _)| *member == event)
     }
 
-    /// Adds what it shows to `tally`.
+    /// Adds its values to `tally`.
     pub(super) fn read(&self, tally: &mut Tally) {
         // Count of members, enabled, running, then the members in the order in which they were opened.
         let mut words = [0u64; 3 + MOST];
@@ -96,11 +96,11 @@ impl Group {
     }
 }
 
-/// A pinned group that found no counter is in error, and reads as nothing.
+/// A pinned group without a free counter is in error, and reads as nothing.
 const TAKEN: Template =
     Template::new("counters-taken", "not counted: another program has exclusive use of the CPU's counters");
 
-/// A descriptor that fails.
+/// A failing descriptor.
 const NOT_READABLE: Template = Template::new("counters-not-readable", "not counted: {error}");
 
 fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
@@ -114,7 +114,7 @@ fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     result
 }
 
-/// What is counted and how, found out with the first event and kept for the rest, so that all count alike.
+/// The mode of counting, determined with the first event and kept for the rest, so that all are counted alike.
 pub(super) struct Opener<'a> {
     whose: Whose<'a>,
     scope: Scope,
@@ -123,7 +123,7 @@ pub(super) struct Opener<'a> {
     wanted: Mode,
     /// Whether the caller wants hardware events of user mode alone.
     user_asked: bool,
-    /// Whether an event has been opened, so that the mode stands.
+    /// Whether an event has been opened, so that the mode is fixed.
     settled: bool,
     pub(super) groups: Vec<Group>,
     pub(super) refused: Vec<(&'static str, Text)>,
@@ -137,12 +137,12 @@ impl<'a> Opener<'a> {
         Self { whose, scope, here, wanted, user_asked, settled: false, groups, refused }
     }
 
-    /// Whether the kernel lets only user mode be counted.
+    /// Whether the kernel allows only user mode.
     pub(super) fn user_only(&self) -> bool {
         self.wanted.user_only
     }
 
-    /// Opens what can be opened of `wish`, in one group if it fits.
+    /// Opens as much of `wish` as possible, in one group if it fits.
     pub(super) fn open(&mut self, wish: &Wish) {
         let mut members: Vec<(&'static str, OwnedFd)> = Vec::new();
         let mut alone = Vec::new();
@@ -168,7 +168,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Why the first event of `wish` that cannot be had cannot; nothing stays open.
+    /// Why the first unavailable event of `wish` is unavailable; nothing stays open.
     pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Unavailable> {
         if let Some(refusal) = self.here.without_unit() {
             return Some(refusal);
@@ -185,8 +185,8 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Whether an event counts user mode alone. Of the kernel's own events that leaves nothing, or half: only where it
-    /// must be.
+    /// Whether to count only user mode for an event. For the kernel's own events that leaves nothing, or half: only if
+    /// necessary.
     fn user_mode(&self, mode: Mode, software: bool) -> bool {
         mode.user_only || self.user_asked && !software
     }
@@ -211,7 +211,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// One event. Until the first has been opened, less and less is asked for: without the kernel's part, without
+    /// Opens one event. Until the first has been opened, less and less is requested: without the kernel's part, without
     /// guests.
     fn open_one(&mut self, code: Code, leader: Option<&OwnedFd>, pinned: bool) -> io::Result<OwnedFd> {
         let lead = leader.is_none();
@@ -247,7 +247,7 @@ fn is(error: &io::Error, codes: &[i32]) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// What to ask for when `asked` was refused with `error`, in turn.
+/// What to request next after `asked` was refused with `error`.
 fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only && !asked.kernel_only;
     if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
@@ -261,8 +261,8 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 
-/// Whether cycles and instructions may stay on the PMU all the time: a pair of events must still have its turn beside
-/// them. Small PMUs (four counters, two of them ours, one a watchdog's) have no room for that.
+/// Whether cycles and instructions may stay on the PMU all the time: another pair of events must still fit beside them.
+/// Small PMUs (four counters, two of them ours, one a watchdog's) have no room for that.
 pub(super) fn may_pin() -> bool {
     static PIN: OnceLock<bool> = OnceLock::new();
     *PIN.get_or_init(|| {
@@ -283,7 +283,7 @@ pub(super) fn may_pin() -> bool {
             return false;
         }
         opener.groups.iter().for_each(Group::enable);
-        // Enabling puts a group on the PMU at once if it fits; time passes with the calls themselves.
+        // Enabling puts a group on the PMU at once if it fits; the calls themselves take time.
         opener.groups.iter().rev().for_each(Group::disable);
         let mut tally = Tally::default();
         opener.groups.iter().for_each(|group| group.read(&mut tally));

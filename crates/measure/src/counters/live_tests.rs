@@ -1,5 +1,5 @@
-//! Counters on the machine that runs the tests: whatever it has. Where the kernel denies even its own events, only that
-//! this is said is tested.
+//! Counters on the machine that runs the tests, whatever it has. If the kernel refuses even its own events, only the
+//! report of that is tested.
 
 use record::Label;
 use record::detail;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::*;
 use os::mapping::{self, Mapping, Page};
 
-/// The software events, if this machine lets anybody count them.
+/// The software events, if this machine allows counting them.
 fn software() -> Option<Counters> {
     let counters = Counters::open(Target::ThisThread, Set::Software);
     if counters.is_empty() {

@@ -1,7 +1,7 @@
 //! Performance counters: `perf_event_open` directly, events in groups, with the share of time that each was counted.
 //!
-//! Opening never fails as a whole: what a PMU, the kernel's settings or a container refuse is named with its reason
-//! ([`Counters::refused`]), the rest counts. Without a PMU the kernel's own events remain.
+//! Opening never fails as a whole: refusals by a PMU, the kernel's settings or a container are listed with their
+//! reasons ([`Counters::refused`]), the rest counts. Without a PMU the kernel's own events remain.
 
 mod attr;
 mod events;
@@ -38,18 +38,18 @@ pub use uncore::{Carried, Uncore};
 pub use whole::{CpuCounters, CpuReading};
 pub use wishes::Set;
 
-/// Whose events.
+/// Whose events to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// The calling thread's.
     ThisThread,
-    /// Those of the thread `pid`: of a process that has not started threads yet, all of it.
+    /// Those of the thread `pid`: for a process without further threads yet, all of it.
     Process {
         /// The process.
         pid: i32,
-        /// Threads and processes that it starts from now on count too.
+        /// Threads and processes that it starts from now on are also counted.
         inherit: bool,
-        /// Counting begins when it calls exec, so that what the parent prepares does not count.
+        /// Counting begins when it calls exec, so that the parent's preparations are not counted.
         enable_on_exec: bool,
     },
 }
@@ -62,16 +62,16 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens what can be opened of `set` for `target`; see [`Counters::refused`] for the rest.
+    /// Opens as much of `set` as possible for `target`; see [`Counters::refused`] for the rest.
     ///
-    /// Each event takes the kernel some microseconds. The first event of a thread or process, on a machine on which nobody
-    /// counts any, takes some milliseconds more: the kernel then patches its scheduler, and undoes that a second after
-    /// the last event is gone.
+    /// Each event costs some microseconds in the kernel. On a machine without other counters, the first event of a thread
+    /// or process costs some milliseconds more: the kernel then patches its scheduler, and undoes that a second after the
+    /// last event is gone.
     pub fn open(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, false)
     }
 
-    /// As [`Counters::open`], of user mode alone: what a loop itself executes, without the interrupts that come over it.
+    /// Like [`Counters::open`], for user mode alone: the loop's own instructions, without those of interrupts.
     pub fn open_user(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, true)
     }
@@ -95,7 +95,7 @@ impl Counters {
         } else {
             group_wishes(set).iter().for_each(|wish| opener.open(wish));
         }
-        // One kind of core may count what another does not, and none what has no number there.
+        // One kind of core may count what another does not, and none counts events without a number there.
         for event in named_events(set) {
             if !opener.groups.iter().any(|group| group.has(event)) {
                 opener.refuse(event, refusal::NOT_COUNTED.into());
@@ -118,7 +118,7 @@ impl Counters {
         tally.reading()
     }
 
-    /// Events that could not be had, each with the reason.
+    /// Unavailable events, each with the reason.
     pub fn refused(&self) -> &[(&'static str, Text)] {
         &self.refused
     }

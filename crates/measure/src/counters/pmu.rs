@@ -1,6 +1,6 @@
-//! The counting units of the CPUs as sysfs shows them (`/sys/bus/event_source/devices`), and how an event that is
-//! written out (`event=0x3c,umask=0x0`) becomes the words that the kernel takes: each unit's `format` folder says
-//! which bits a term fills (`config:0-7,32-35`). Form: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
+//! The CPUs' counting units in sysfs (`/sys/bus/event_source/devices`), and how a written event
+//! (`event=0x3c,umask=0x0`) becomes the kernel's words: each unit's `format` folder lists the bits of each term
+//! (`config:0-7,32-35`). Form: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use super::attr::Code;
 
 /// Where the units are.
 pub(super) const DEVICES: &str = "/sys/bus/event_source/devices";
-/// Most core units looked at. Four kinds of core is the most that is sold in one machine.
+/// The most core units read. No machine sold has more than four kinds of core.
 const MOST: usize = 16;
-/// Longest description of an event taken; the kernel's own are below 100 characters.
+/// The longest accepted description of an event; the kernel's own are below 100 characters.
 const LONGEST: usize = 4096;
 
 /// A core's counting unit. A machine with several kinds of core has one each.
@@ -25,12 +25,12 @@ pub(super) struct Pmu {
     pub kind: u32,
 }
 
-/// The counting units of the cores. Empty: there is none. `None`: sysfs does not tell.
+/// The counting units of the cores. Empty: there is none. `None`: sysfs has no information.
 pub(super) fn core_units(root: &Root) -> Option<Vec<Pmu>> {
     if !root.exists(DEVICES) {
         return None;
     }
-    // Names of x86 first: with hundreds of uncore units a look at each takes longer than all else here.
+    // Names of x86 first: with hundreds of uncore units, reading each takes longer than everything else here.
     let known = ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"];
     let mut units: Vec<Pmu> = known.iter().filter_map(|name| unit(root, name)).collect();
     if units.is_empty() && !cfg!(target_arch = "x86_64") || units.is_empty() && !root.is_live() {
@@ -47,7 +47,7 @@ pub(super) fn unit(root: &Root, name: &str) -> Option<Pmu> {
     let folder = format!("{DEVICES}/{name}");
     let kind = root.number(&format!("{folder}/type"))?;
     let cpus = root.cpu_list(&format!("{folder}/cpus"));
-    // A kind of core of which no CPU is online counts nothing.
+    // A kind of core without an online CPU counts nothing.
     if cpus.as_ref().is_some_and(CpuList::is_empty) {
         return None;
     }
@@ -59,7 +59,7 @@ impl Pmu {
         format!("{DEVICES}/{}/{path}", self.name)
     }
 
-    /// The CPUs on which what it counts is read, one a package: an event counts once on each.
+    /// The CPUs on which its counts are read, one per package: an event counts once on each.
     pub(super) fn cpumask(&self, root: &Root) -> Option<CpuList> {
         root.cpu_list(&self.file("cpumask"))
     }
@@ -70,7 +70,7 @@ impl Pmu {
         self.encode(root, &text)
     }
 
-    /// What a count of that event is to be multiplied by; 1 where nothing is said.
+    /// The factor for a count of that event; 1 if none is listed.
     pub(super) fn scale(&self, root: &Root, name: &str) -> f64 {
         let scale: Option<f64> = root.number(&self.file(&format!("events/{name}.scale")));
         scale.filter(|scale| scale.is_finite() && *scale > 0.0).unwrap_or(1.0)
@@ -93,7 +93,8 @@ impl Pmu {
     }
 }
 
-/// The terms of an event and their values, where it is of the form that the kernel documents; a term without one is switched on. `period` and the like are left out.
+/// The terms of an event and their values, if it is in the kernel's documented form; a term without a value is switched on. Terms such as
+/// `period` are left out.
 fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     if text.len() > LONGEST {
         return None;
@@ -121,7 +122,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Puts an event's terms into the words, by the text of the unit's format files; `None` where a term is unknown or a value has
+/// Puts an event's terms into the words, by the text of the unit's format files; `None` if a term is unknown or a value has
 /// more bits than its term.
 fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Option<Code> {
     let mut words = [0u64; 3];
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_not_cut() {
         let fields = format(&[("event", "config:0-7"), ("bad", "config:9-2"), ("worse", "nonsense")]);
-        // Too large; no such term; not of the documented form; a parameter that the user is to fill in; a path.
+        // Too large; unknown term; not of the documented form; a parameter for the user to fill in; a path.
         for event in ["event=0x1a0", "umask=1", "bad=1", "worse=1", "event=?", "../../type=1", ""] {
             assert_eq!(encode(4, event, &fields), None, "{event}");
         }

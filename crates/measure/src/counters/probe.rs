@@ -1,4 +1,4 @@
-//! What can be counted here, found out by trying, once.
+//! What can be counted here, tried once.
 
 use std::sync::OnceLock;
 
@@ -10,19 +10,19 @@ use super::group::{Opener, Wish};
 use super::refusal::{self, Scope};
 use super::wishes::hardware_wishes;
 
-/// Why nothing is counted, where nothing else is known of it.
+/// The reason if nothing more is known.
 pub const NO_COUNTERS: Template = Template::new("counters-none", "no hardware counters");
 
-/// Which counters this machine gives to this user.
+/// The counters available to this user on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
     /// Whether the CPU's cycles can be counted.
     pub pmu: bool,
-    /// Why not, with the setting that is at fault, and what would change that.
+    /// Why not, with the responsible setting, and the remedy.
     pub refusal: Option<Unavailable>,
 }
 
-/// What can be counted here; looked at once.
+/// The available counters; determined once.
 pub fn availability() -> &'static Availability {
     static HERE: OnceLock<Availability> = OnceLock::new();
     HERE.get_or_init(probe_counters)

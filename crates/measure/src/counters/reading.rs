@@ -1,4 +1,4 @@
-//! What counters show: counts with the share of time that they were counted for, and the arithmetic on them.
+//! Counter values: counts with their counting share, and the arithmetic on them.
 
 use record::{Template, Text};
 
@@ -13,15 +13,15 @@ pub struct Count {
     pub raw: u64,
     /// How long the event should have been counted, ns: the time that the thread ran, summed over threads.
     pub enabled_ns: u64,
-    /// How long it was on a counter, ns. Less than `enabled_ns` where there are fewer counters than events.
+    /// How long it was on a counter, ns. Less than `enabled_ns` if there are fewer counters than events.
     pub running_ns: u64,
     /// Only user mode was counted (perf's `:u`), because the kernel allows this user no more.
     pub user_only: bool,
 }
 
 impl Count {
-    /// A count extrapolated to the time for which it should have been counted. `None` where it was never on a counter: no
-    /// figure is better than a zero that means nothing.
+    /// A count extrapolated to the time for which it should have been counted. `None` if it was never on a counter: no
+    /// result is better than a meaningless zero.
     fn scale(row: &Row) -> Option<Self> {
         let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
         // Within rounding always on: exact counts stay exact.
@@ -36,18 +36,18 @@ impl Count {
     }
 }
 
-/// What all counters showed at one time, or between two.
+/// The values of all counters at one time, or between two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The counted events.
     pub counts: Vec<Count>,
     /// Events that are open but were never on a counter and so have no result, each with the reason.
     pub not_counted: Vec<(&'static str, Text)>,
-    /// What both come from: times count even where nothing was counted.
+    /// The source of both: times count even if nothing was counted.
     rows: Vec<Row>,
 }
 
-/// What the kernel says of one event.
+/// The kernel's values for one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) event: &'static str,
@@ -64,7 +64,7 @@ impl Reading {
     }
 
     /// What was counted since `before`, an earlier reading of the same counters. Each difference is scaled by its own
-    /// times: a counter that was on at the start and off later says little of later.
+    /// times: a counter that was on at the start and off later shows little about later.
     pub fn since(&self, before: &Reading) -> Reading {
         let mut since = Tally::default();
         for now in &self.rows {
@@ -80,8 +80,8 @@ impl Reading {
         since.reading()
     }
 
-    /// Sum of several readings, as of the threads of a group. A thread of which an event was never counted lowers the
-    /// sum's coverage, and the sum is scaled up for it.
+    /// Sum of several readings, for example of a group's threads. A thread in which an event was never counted lowers
+    /// the sum's coverage, and the sum is scaled up for it.
     pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
         let mut total = Tally::default();
         for reading in readings {
@@ -99,7 +99,7 @@ impl Reading {
     }
 }
 
-/// Why an open event has no figure.
+/// Why an open event has no result.
 pub(super) const NO_TURN: Template =
     Template::new("counters-no-turn", "not counted: no hardware counter was free while the program ran");
 
@@ -117,8 +117,8 @@ impl Tally {
     }
 
     /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled all the time that the
-    /// threads run, and counts while they are on its cores: what it counted adds up, the time it should have counted
-    /// is the same time. Scaling each by itself would count the other kind's share twice.
+    /// threads run, and counts while they are on its cores: counts add up, but the time in which it should have counted
+    /// is the same. Scaling each by itself would count the other kind's share twice.
     pub(super) fn add_kind(&mut self, row: Row) {
         self.join(row, u64::max);
     }
@@ -135,7 +135,7 @@ impl Tally {
         }
     }
 
-    /// Notes why an event has no figure.
+    /// Notes why an event has no result.
     pub(super) fn refuse(&mut self, event: &'static str, why: Text) {
         if !self.refused.iter().any(|(known, _)| *known == event) {
             self.refused.push((event, why));

@@ -5,9 +5,8 @@ use record::{Label, Labels, Measurement, detail, metrics};
 use super::reading::{Count, Reading};
 use super::top_down::{CATEGORIES, TopDown};
 
-/// A reading as `counter.count` of each event and, where the top-down events are in it, `counter.share` of each
-/// category. `place` is where and of what it was counted; the event or category is added to it. The share of time for
-/// which an event was really counted stands in `detail.coverage`.
+/// A reading as `counter.count` of each event and, with top-down events, `counter.share` of each category. `place`
+/// holds the labels; the event or category is added to it. The counting share of an event is in `detail.coverage`.
 pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
     let count = |count: &Count| counts(count.event, &[count], &place).with_detail(detail::RAW, count.raw);
     let mut all: Vec<Measurement> = reading.counts.iter().map(count).collect();

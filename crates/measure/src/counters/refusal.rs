@@ -1,4 +1,4 @@
-//! Why the kernel refuses to count an event, and what would change that, in one line each.
+//! Why the kernel refuses to count an event, and the remedy, in one line each.
 
 use std::io;
 use std::sync::OnceLock;
@@ -19,35 +19,35 @@ const NO_CALL: Template = Template::new(
     "this kernel lacks perf_event_open (not built in, or user-mode emulation)",
 );
 
-/// A guest that its host gave no PMU.
+/// A guest without a PMU from its host.
 const NO_VIRTUAL_PMU: Template =
     Template::new("counters-no-virtual-pmu", "no performance counters: the virtual machine has no PMU");
 
-/// What decides about a refusal's words.
+/// The facts that determine the words of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Surroundings {
-    /// `kernel.perf_event_paranoid`, where it can be read.
+    /// `kernel.perf_event_paranoid`, if readable.
     pub paranoid: Option<i64>,
-    /// The cores' counting units; `None` where sysfs does not tell.
+    /// The cores' counting units; `None` if sysfs has no information.
     pub units: Option<Vec<Pmu>>,
-    /// Whether a hypervisor stands below.
+    /// Whether there is a hypervisor.
     pub virtual_machine: bool,
     /// Whether the kernel lacks the system call.
     pub no_call: bool,
 }
 
-/// What was to be counted, as far as the words depend on it.
+/// The scope of counting, as far as the words depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The calling thread.
     Own,
     /// Another process.
     Process(i32),
-    /// Whole CPUs, or what is outside of them.
+    /// Whole CPUs, or units outside of them.
     Machine,
 }
 
-/// Those of the machine that we run on, read once.
+/// Those of the current machine, read once.
 pub(super) fn surroundings() -> &'static Surroundings {
     static HERE: OnceLock<Surroundings> = OnceLock::new();
     HERE.get_or_init(|| Surroundings { no_call: !attr::exists(), ..read_surroundings(&Root::live()) })
@@ -75,12 +75,12 @@ fn has_hypervisor(root: &Root) -> bool {
 }
 
 impl Surroundings {
-    /// Why there are no events at all, where the kernel lacks the call.
+    /// Why there are no events at all, if the kernel lacks the call.
     pub(super) fn without_call(&self) -> Option<Unavailable> {
         self.no_call.then(|| Unavailable::new(NO_CALL))
     }
 
-    /// Why there are no hardware events at all, where the CPUs show no counting unit.
+    /// Why there are no hardware events at all, if the CPUs show no counting unit.
     pub(super) fn without_unit(&self) -> Option<Unavailable> {
         if self.no_call {
             return self.without_call();
@@ -101,7 +101,7 @@ impl Surroundings {
         })
     }
 
-    /// Why opening an event failed with `error`, when user mode alone was refused too.
+    /// Why opening an event failed with `error`, after user mode alone was also refused.
     pub(super) fn explain(&self, error: &io::Error, scope: Scope) -> Unavailable {
         if let Some(refusal) = self.without_call() {
             return refusal;
@@ -109,7 +109,7 @@ impl Surroundings {
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => self.denied(scope),
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EINVAL | libc::ENODEV | libc::ENXIO) => {
-                // Without /sys nothing tells of units: a guest that refuses an event has most likely none.
+                // Without /sys the units are unknown: a guest that refuses an event most likely has none.
                 let unknown =
                     || Unavailable::new(if self.virtual_machine { NO_VIRTUAL_PMU } else { NOT_COUNTED });
                 self.without_unit().unwrap_or_else(unknown)
@@ -130,7 +130,7 @@ impl Surroundings {
                 level = level.unsigned_abs()
             )
             .with_remedy(lower_to(0)),
-            // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is left.
+            // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is allowed.
             (Some(level @ 3..), _) => text!(
                 "counters-need-privilege",
                 "kernel.perf_event_paranoid is {level}: only privileged users may count events",
@@ -145,12 +145,12 @@ impl Surroundings {
             (level, _) => {
                 let denied = match level {
                     None => text!(
-                        "perf_event_open is denied by a seccomp filter or security module \
+                        "perf_event_open is blocked by a seccomp filter or security module \
                          (kernel.perf_event_paranoid cannot be read)"
                     ),
                     Some(level) => text!(
                         "counters-denied",
-                        "perf_event_open is denied by a seccomp filter or security module \
+                        "perf_event_open is blocked by a seccomp filter or security module \
                          (kernel.perf_event_paranoid is {level}, which would allow it)",
                         level = level.to_string()
                     ),
@@ -163,7 +163,7 @@ impl Surroundings {
         }
     }
 
-    /// Why an event of the kernel's own cannot be counted where only user mode may be.
+    /// Why an event of the kernel's own cannot be counted if only user mode is allowed.
     pub(super) fn user_mode_only(&self) -> Unavailable {
         let reason = match self.paranoid {
             Some(level) => text!(
@@ -176,7 +176,7 @@ impl Surroundings {
     }
 }
 
-/// What lets this user count more.
+/// What allows this user to count more.
 fn lower_to(level: u64) -> Text {
     text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON")
 }

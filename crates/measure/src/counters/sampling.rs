@@ -1,5 +1,5 @@
 //! Samples of what CPUs execute in user mode, by a timer of the kernel: the instruction's address and the registers, from which
-//! what it reads and writes can be told. No PMU is needed, which a virtual machine seldom has.
+//! its memory operands follow. No PMU is needed, which virtual machines rarely have.
 //!
 //! The layout of the ring and of its records is of `include/uapi/linux/perf_event.h`, the numbers of the registers of
 //! `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
@@ -14,7 +14,7 @@ use record::Unavailable;
 use super::attr::{self, SampleAttr, Whose};
 use super::refusal::{self, Scope};
 
-/// Pages of a ring behind its first, which says how far it is filled: of 4 KiB, room for some ninety samples of x86-64.
+/// Pages of a ring after its first, which holds the fill level: of 4 KiB, room for some ninety samples of x86-64.
 const PAGES: usize = 16;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
@@ -36,14 +36,14 @@ const TAIL: usize = 1032;
 /// X30, SP.
 pub(crate) const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
 
-/// The registers that are asked for, by the kernel's numbers.
+/// The requested registers, by the kernel's numbers.
 #[cfg(target_arch = "x86_64")]
 const ASKED: u64 = 0xff_01ff;
 #[cfg(not(target_arch = "x86_64"))]
 const ASKED: u64 = 0x1_ffff_ffff;
 
-/// Of each register of [`Sample::registers`] its place among those that are asked for: the kernel has RAX, RBX, RCX, RDX, RSI, RDI,
-/// RBP, RSP first, and RIP before R8.
+/// The index of each register of [`Sample::registers`] among the requested ones: the kernel has RAX, RBX, RCX, RDX, RSI, RDI, RBP,
+/// RSP first, and RIP before R8.
 #[cfg(target_arch = "x86_64")]
 const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16];
 /// The same of the instruction's address.
@@ -62,7 +62,7 @@ const PLACES: [usize; REGISTERS] = {
     places
 };
 
-/// One look at what a CPU did in user mode.
+/// A sample of a CPU's user mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The process, as this process numbers it.
@@ -71,21 +71,21 @@ pub(crate) struct Sample {
     pub(crate) tid: i32,
     /// The CPU.
     pub(crate) cpu: u32,
-    /// When, ns of a clock that all CPUs have in common.
+    /// The time, ns of a clock common to all CPUs.
     pub(crate) time: u64,
-    /// The address of the instruction that is next: the one before it has just ended, or it waits itself. In the kernel the one that user
-    /// mode goes on with.
+    /// The address of the next instruction: the one before it has just ended, or this one waits. In the kernel: the one at which user
+    /// mode resumes.
     pub(crate) ip: u64,
     /// Whether it was in the kernel.
     pub(crate) in_kernel: bool,
     /// Its registers.
     pub(crate) registers: [u64; REGISTERS],
-    /// What it had on its stack, from the stack pointer on.
+    /// The content of its stack, from the stack pointer on.
     pub(crate) stack: Vec<u8>,
 }
 
 impl Sample {
-    /// So many bytes of its stack; `None` where that is not of what was copied. `pointer`: the stack pointer.
+    /// This many bytes of its stack; `None` outside of the copied part. `pointer`: the stack pointer.
     pub(crate) fn on_stack(&self, pointer: u64, address: u64, bytes: u8) -> Option<u64> {
         let from = usize::try_from(address.checked_sub(pointer)?).ok()?;
         let mut value = [0; 8];
@@ -95,7 +95,7 @@ impl Sample {
     }
 }
 
-/// What the kernel says.
+/// The kernel's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Noted {
     /// A sample.
@@ -104,19 +104,19 @@ pub(crate) enum Noted {
     Exec(i32),
     /// The second process, or a thread of it, started the first.
     Fork(i32, i32),
-    /// There was no room for so many.
+    /// This many samples were dropped for lack of room.
     Lost(u64),
 }
 
 /// Samples of some CPUs or threads, from their opening on, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    /// With what the kernel does, where that is allowed, and without.
+    /// Including the kernel, if allowed, and without it.
     attrs: [SampleAttr; 2],
     rings: Vec<(Whose<'static>, Ring)>,
 }
 
-/// What the kernel writes the samples of one CPU or thread into.
+/// The ring for the samples of one CPU or thread.
 #[derive(Debug)]
 struct Ring {
     _event: OwnedFd,
@@ -128,7 +128,7 @@ struct Ring {
 unsafe impl Send for Ring {}
 
 impl Sampler {
-    /// Samples each of these CPUs once in `period` ns, where it is in user mode then. Idle CPUs are woken, too.
+    /// Samples each of these CPUs once in `period` ns while it is in user mode. Idle CPUs are also woken.
     pub(crate) fn of_cpus(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
         let mut all = Self::of_none(period);
         for cpu in cpus {
@@ -143,13 +143,13 @@ impl Sampler {
         Ok(all)
     }
 
-    /// Samples nothing, until threads are added: each once in `period` ns of its CPU time, where it is in user mode then.
+    /// Samples nothing until threads are added: each once in `period` ns of its CPU time while it is in user mode.
     pub(crate) fn of_none(period: u64) -> Self {
         let attrs = [true, false].map(|in_kernel| SampleAttr::new(period, ASKED, in_kernel));
         Self { attrs, rings: Vec::new() }
     }
 
-    /// Samples this thread, too.
+    /// Also samples this thread.
     pub(crate) fn add_thread(&mut self, tid: i32) -> Result<(), Unavailable> {
         self.open(Whose::Thread(tid))
             .map_err(|error| refusal::surroundings().explain(&error, Scope::Process(tid)))
@@ -167,7 +167,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Samples no other threads any more.
+    /// Stops sampling all other threads.
     pub(crate) fn keep_threads(&mut self, tids: &BTreeSet<i32>) {
         self.rings.retain(|(whose, _)| !matches!(whose, Whose::Thread(tid) if !tids.contains(tid)));
     }
@@ -209,7 +209,7 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
     }
 
-    /// Copies bytes out of the ring, which begins anew at its end.
+    /// Copies bytes out of the ring, which wraps around at its end.
     fn copy(&self, at: u64, to: &mut [u8]) {
         let size = PAGES * self.page;
         for (byte, at) in to.iter_mut().zip(at..) {
@@ -274,8 +274,8 @@ fn halves(word: u64) -> (u32, u32) {
     (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
 }
 
-/// A sample without its header: the address, process and thread, the time, the CPU, and the registers behind their kind; `None` of a
-/// thread without registers of 64 bits.
+/// A sample without its header: the address, process and thread, the time, the CPU, and the registers after their kind; `None` for a
+/// thread without 64-bit registers.
 fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     /// `PERF_SAMPLE_REGS_ABI_64`.
     const OF_64_BITS: u64 = 2;
@@ -293,7 +293,7 @@ fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, in_kernel, registers, stack })
 }
 
-/// The copy of the stack: the room for it, that, and how much of it was filled.
+/// The copy of the stack: its size, the copy, and the filled length.
 fn stack(record: &[u8], at: usize) -> Option<&[u8]> {
     let room = usize::try_from(word(record, at)?).ok()?;
     let there = record.get(8 * at + 8..)?.get(..room)?;
@@ -337,12 +337,12 @@ mod tests {
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 
-    /// What this process does in user mode is found in its samples; where they are refused, that is said in a line.
+    /// Samples find what this process does in user mode; if they are refused, this is reported in a line.
     #[test]
     fn a_loop_is_found_where_it_runs() {
         let mut sampler = match Sampler::of_cpus(0..4096, 1_000_000) {
             Ok(sampler) => sampler,
-            // One's own threads are sampled by more users than whole CPUs.
+            // More users may sample their own threads than whole CPUs.
             Err(_) => Sampler::of_none(1_000_000),
         };
         if sampler.is_empty()

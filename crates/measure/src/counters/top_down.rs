@@ -1,6 +1,6 @@
-//! Top-down, level 1: which share of a core's issue slots did work, was thrown away, found no instruction to issue, or
-//! waited behind. Each maker counts it in its own events; which of them this machine has is found out once, from sysfs
-//! and the processor's identity.
+//! Top-down, level 1: which share of a core's issue slots did useful work, was discarded, found no instruction to
+//! issue, or waited at the back end. Each vendor has its own events; those of this machine are determined once, from
+//! sysfs and the processor's identity.
 //!
 //! | method | events | formula |
 //! |---|---|---|
@@ -20,34 +20,33 @@ use super::attr::Code;
 use super::pmu::{self, Pmu};
 use super::reading::Reading;
 
-/// What a core's issue slots are divided into: those of work that was kept; thrown away, issued on a path that was not taken
-/// or spent on recovering from it; nothing to issue (instruction cache, decoding, redirects); no room (waiting for memory or
-/// for an execution unit).
+/// The categories of a core's issue slots: kept work; discarded work, issued on a wrong path or spent on recovering from it;
+/// nothing to issue (instruction cache, decoding, redirects); no room (waiting for memory or for an execution unit).
 pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
 
 /// Shares of the issue slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopDown {
-    /// Of each of the `CATEGORIES`; they add up to 1.
+    /// The share of each of the `CATEGORIES`; they add up to 1.
     pub shares: [f64; 4],
-    /// Which events this is from, for people.
+    /// The events behind it, in words.
     pub source: &'static str,
     /// Least share of the time for which any of the events was counted, 0 to 1.
     pub coverage: f64,
 }
 
-/// How this machine counts.
+/// This machine's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Method {
     /// Counts of slots by category, straight from the CPU.
     Categories,
     /// Total slots, issued, retired, fetch bubbles and recovery bubbles, with the two scales of sysfs.
     Bubbles { total: f64, recovery: f64 },
-    /// AMD's dispatch: slots a cycle.
+    /// AMD's dispatch: slots per cycle.
     Dispatch { width: f64 },
-    /// Arm's slots: slots a cycle, and whether a stall event also counts one slot each cycle (see [`COUNTS_CYCLES`]).
+    /// Arm's slots: slots per cycle, and whether a stall event also counts one slot each cycle (see [`COUNTS_CYCLES`]).
     Slots { width: f64, minus_cycles: bool },
-    /// Kunpeng 920: slots a cycle.
+    /// Kunpeng 920: slots per cycle.
     Fetch { width: f64 },
     /// Cycles in which nothing was issued.
     Cycles,
@@ -80,7 +79,7 @@ pub(super) struct Plan {
     pub groups: Vec<Vec<Planned>>,
 }
 
-/// Who made the processor, as far as it decides which events it has.
+/// The vendor of the processor, as far as it determines its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// AMD's family and model.
@@ -91,8 +90,8 @@ pub(super) enum Identity {
     Other,
 }
 
-/// Neoverse N2 and V2: with the slot width 5 that their first revisions report, `stall_slot` and
-/// `stall_slot_frontend` count one too many each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
+/// Neoverse N2 and V2: with the slot width 5 reported by their first revisions, `stall_slot` and `stall_slot_frontend`
+/// count one too many each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
 const COUNTS_CYCLES: [(u32, u32); 3] = [(0x41, 0xd49), (0x41, 0xd4f), (0x6d, 0xd49)];
 /// Kunpeng 920's cores (TSV110), which are four wide.
 const TSV110: (u32, u32) = (0x48, 0xd01);
@@ -112,7 +111,7 @@ const AMD: [(&str, &str); 4] = [
     ("ex_ret_ops", "event=0xc1,umask=0x0"),
 ];
 
-/// What this machine's top-down events are; `None` where it has none that are published.
+/// This machine's top-down events; `None` if it has no published ones.
 pub(super) fn plan() -> Option<&'static Plan> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     PLAN.get_or_init(|| {
@@ -128,7 +127,7 @@ pub(super) fn make_plan(root: &Root, units: &[Pmu], identity: Identity) -> Optio
     if !categories.is_empty() {
         return Some(Plan { method: Method::Categories, groups: categories });
     }
-    // What follows is of machines with one kind of core; with more, formulas of different cores cannot be summed.
+    // The rest is for machines with one kind of core; formulas of different cores cannot be summed.
     let [unit] = units else { return None };
     bubbles(root, unit).or_else(|| match identity {
         Identity::Amd { family, model } => dispatch(root, unit, family, model),
@@ -139,12 +138,12 @@ pub(super) fn make_plan(root: &Root, units: &[Pmu], identity: Identity) -> Optio
     })
 }
 
-/// Events that the unit describes itself; `None` unless it has them all.
+/// Events that the unit describes itself; `None` unless it has all of them.
 fn planned(root: &Root, unit: &Pmu, names: &[&'static str]) -> Option<Vec<Planned>> {
     names.iter().map(|name| Some(Planned { name, code: unit.event(root, name)? })).collect()
 }
 
-/// One group of a unit's four categories, led by `slots` where the unit has it: the kernel wants it so.
+/// One group of a unit's four categories, led by `slots` if the unit has it: the kernel requires that.
 fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
     let slots = planned(root, unit, &["slots"]).unwrap_or_default();
     Some(slots.into_iter().chain(planned(root, unit, &INTEL)?).collect())
@@ -153,12 +152,12 @@ fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
 fn bubbles(root: &Root, unit: &Pmu) -> Option<Plan> {
     let method =
         Method::Bubbles { total: unit.scale(root, BUBBLES[0]), recovery: unit.scale(root, BUBBLES[4]) };
-    // At most three: a core with hyper-threading has four counters, of which a watchdog may hold one.
+    // At most three: a core with hyper-threading has four counters, one of which a watchdog may hold.
     let groups = vec![planned(root, unit, &BUBBLES[..3])?, planned(root, unit, &BUBBLES[3..])?];
     Some(Plan { method, groups })
 }
 
-/// AMD's slots a cycle: 6 on Zen 4, 8 on Zen 5. Zen 3, which has no such events, shares Zen 4's family.
+/// AMD's slots per cycle: 6 on Zen 4, 8 on Zen 5. Zen 3, which has no such events, shares Zen 4's family.
 fn dispatch(root: &Root, unit: &Pmu, family: u32, model: u32) -> Option<Plan> {
     let width = match (family, model) {
         (0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => 6.0,
@@ -200,14 +199,14 @@ fn stalled_cycles(root: &Root, unit: &Pmu) -> Option<Plan> {
 }
 
 impl Reading {
-    /// Where this machine's issue slots went; `None` where the top-down events were not all counted or what they say cannot
-    /// be.
+    /// The use of this machine's issue slots; `None` if not all top-down events were counted or their values are
+    /// impossible.
     pub fn top_down(&self) -> Option<TopDown> {
         shares(plan()?.method, self)
     }
 }
 
-/// Sums of the four shares that are taken for measuring error and evened out. AMD's and Arm's events count slightly
+/// Sums of the four shares that are attributed to measuring error and normalized. AMD's and Arm's events count slightly
 /// different things, and slots given to the other sibling are in none of the four.
 const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 
@@ -264,19 +263,19 @@ fn divide(parts: [f64; 4], slots: f64) -> Option<[f64; 4]> {
     (slots > 0.0).then(|| parts.map(|part| part / slots))
 }
 
-/// The same of three parts; the rest waited behind.
+/// The same for three parts; the rest waited at the back end.
 fn divide_with_rest([retired, lost, fetch]: [f64; 3], slots: f64) -> Option<[f64; 4]> {
     let [retired, lost, fetch, _] = divide([retired, lost, fetch, 0.0], slots)?.map(|part| part.max(0.0));
     Some([retired, lost, fetch, (1.0 - retired - lost - fetch).max(0.0)])
 }
 
-/// Used slots by what became of what was issued in them: kept, and thrown away.
+/// Used slots by the fate of their work: kept, and discarded.
 fn split_issued(used: f64, retired: f64, issued: f64) -> Option<(f64, f64)> {
     let kept = (retired / issued).min(1.0);
     (issued > 0.0).then_some((kept * used, (1.0 - kept) * used))
 }
 
-/// Four shares that add up to 1; `None` where what was counted is too far from that.
+/// Four shares that add up to 1; `None` if the counts are too far from that.
 fn even_out(shares: [f64; 4]) -> Option<[f64; 4]> {
     let shares = shares.map(|share| share.max(0.0));
     let sum: f64 = shares.iter().sum();
@@ -291,7 +290,7 @@ fn identity(root: &Root) -> Identity {
     }
 }
 
-/// CPUID's signature on a processor of AMD's.
+/// CPUID's signature on an AMD processor.
 #[cfg(target_arch = "x86_64")]
 fn amd_signature() -> Option<u32> {
     use core::arch::x86_64::__cpuid;

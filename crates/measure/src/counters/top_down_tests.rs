@@ -1,4 +1,4 @@
-//! Top-down on made-up trees of each maker's machines, from the files that the kernel's sources publish.
+//! Top-down on made-up trees of each vendor's machines, from the files published in the kernel's sources.
 
 use super::*;
 use crate::counters::reading::{Row, Tally};
@@ -209,7 +209,7 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
         ("op_spec", 400),
     ]);
     close(&shares(neoverse_v1.method, &counted).unwrap(), [0.375, 0.125, 0.2, 0.3]);
-    // The first Neoverse N2 counts one too many a cycle, and shows it by a width of 5.
+    // The first Neoverse N2 counts one too many per cycle, and shows it by a width of 5.
     let (_folder, root) = arm("0x00000005");
     let n2 = plan(&root, part(0x41, 0xd49)).unwrap();
     assert_eq!(n2.method, Method::Slots { width: 5.0, minus_cycles: true });
@@ -226,7 +226,7 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
 
 #[test]
 fn arm_without_slots_falls_back_to_cycles_and_says_so() {
-    // The kernel shows 0 where the core does not tell.
+    // The kernel shows 0 if the core has no value.
     let (_folder, root) = arm("0x00000000");
     let plan_n1 = plan(&root, part(0x41, 0xd0c)).unwrap();
     assert_eq!(plan_n1.method, Method::Cycles);
@@ -254,10 +254,10 @@ fn a_core_without_the_events_has_no_top_down_rather_than_a_wrong_one() {
     let files = [("type", "8"), ("cpus", "0-3"), ("format/event", "config:0-15")];
     let (_folder, root) = tree("armv8_cortex_a53", &files);
     assert_eq!(plan(&root, part(0x41, 0xd03)), None);
-    // A PMU of a virtual machine that shows the folder and nothing in it.
+    // A virtual machine's PMU with an empty folder.
     let (_folder, root) = tree("cpu", &[("type", "4")]);
     assert_eq!(plan(&root, amd_identity(0x00a1_0f11)), None);
-    // A machine of which only the kernel's own units are there, and one that shows no sysfs.
+    // A machine with only the kernel's own units, and one without sysfs.
     let (_folder, root) = tree("software", &[("type", "1")]);
     assert_eq!(pmu::core_units(&root), Some(Vec::new()));
     let empty = tempfile::tempdir().unwrap();

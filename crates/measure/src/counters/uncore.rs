@@ -1,4 +1,4 @@
-//! What memory carries, by the counters of its controllers: those that are outside of any core.
+//! Memory traffic by the counters of memory controllers, which are outside of any core.
 //!
 //! | processor | unit | events | source |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | Grace | `nvidia_scf_pmu_N` | `cmem_rd_data` 32 bytes, `cmem_wr_total_bytes` | `Documentation/admin-guide/perf/nvidia-pmu.rst` |
 //! | AMD Zen 1 to 3, Hygon | `amd_df` | requests with data of eight channels, 64 bytes: doubtful | `pmu-events/arch/x86/amdzen1/data-fabric.json` |
 //!
-//! Events that a unit names itself are taken by their names, since numbers differ between generations: on Sapphire Rapids the
+//! Events with a name in the unit are opened by that name, since numbers differ between generations: on Sapphire Rapids the
 //! numbers of `read` and `write` of the free-running unit count something else.
 
 use std::io;
@@ -25,12 +25,12 @@ use super::attr::{self, Attr, Code, Mode, Whose};
 use super::pmu::{self, DEVICES, Pmu};
 use super::refusal::{self, Scope};
 
-/// Most events that are opened: eight packages of sixteen channels, each with two to four.
+/// The most open events: eight packages of sixteen channels, each with two to four.
 const MOST: usize = 512;
-/// No machine's memory carries more, B/s.
+/// No machine's memory traffic is higher, B/s.
 const MOST_BYTES: f64 = 1e14;
 
-/// What an event counts.
+/// The counted quantity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Role {
@@ -38,20 +38,20 @@ enum Role {
     Written,
     /// Both.
     Moved,
-    /// Slots in which the bus carried data: two a clock.
+    /// Slots in which the bus carried data: two per clock.
     BusySlots,
     /// Clocks of the bus.
     Clocks,
 }
 
-/// Units that count alike.
+/// Similar units.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Family {
     source: &'static str,
-    /// What a unit's name begins with, and what stands in it before its last number.
+    /// The beginning of a unit's name, and the text before its last number.
     name: (&'static str, &'static str),
-    /// Each event by the unit's own name, or written out, and the bytes of one.
+    /// Each event by the unit's own name, or written out, and the bytes per event.
     events: Vec<(Role, &'static str, f64)>,
     #[serde(default)]
     doubtful: bool,
@@ -63,7 +63,7 @@ struct Table {
     family: Vec<Family>,
 }
 
-/// The first that a machine has counts: two of one machine see the same bytes.
+/// The first that a machine has is used: two in one machine see the same bytes.
 static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     let table = toml::from_str(include_str!("memory_controllers.toml"));
     table.map(|table: Table| table.family).unwrap_or_default()
@@ -81,14 +81,14 @@ impl Family {
     }
 }
 
-/// An event that is open: what it counted, the time for which it should have, and did, ns.
+/// An open event: its count, the time for which it should have counted, and did, ns.
 type Event = Box<dyn Fn() -> Option<[u64; 3]> + Send>;
 
 /// Opens an event on a CPU.
 type Open<'a> = &'a mut dyn FnMut(Code, u32) -> io::Result<Event>;
 
 fn open_event(code: Code, cpu: u32) -> io::Result<Event> {
-    // Nothing is left out: what belongs to no task is in no mode, and some units refuse to be asked.
+    // Nothing is excluded: traffic without a task has no mode, and some units refuse exclusions.
     let fd = attr::open(&Attr::new(code, Mode::default()), Whose::Cpu(cpu), None)?;
     Ok(Box::new(move || {
         let mut words = [0; 3];
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Uncore {
     }
 }
 
-/// What they showed at one time.
+/// Their values at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried(Vec<Option<[u64; 3]>>);
 
@@ -142,7 +142,7 @@ impl Uncore {
         }))
     }
 
-    /// Whether what it counts is known to be off.
+    /// Whether its counts are known to be inaccurate.
     pub fn is_doubtful(&self) -> bool {
         self.family.doubtful
     }
@@ -157,8 +157,8 @@ impl Uncore {
         Carried(self.events.iter().map(|(_, _, event)| event()).collect())
     }
 
-    /// What memory carried between two readings, so many seconds apart. `None` where one of the controllers did not tell: the
-    /// others' sum would be too small; and where all stood still, which memory that is in use never does.
+    /// Memory traffic between two readings, this many seconds apart. `None` if a controller has no value, because the sum
+    /// would be too small; and if all stood still, which memory in use never does.
     pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
         let (mut read, mut written, mut moved) = (None, None, 0.0);
         let (mut busy, mut clocks) = (Some(0.0), Some(0.0));
@@ -190,8 +190,8 @@ impl Uncore {
     }
 }
 
-/// All of a family's events on all of its units, or none: a sum that lacks a controller is too small. `Ok(None)`: there is no
-/// such unit here, or none that has these events.
+/// All of a family's events on all of its units, or none: a sum without one controller is too small. `Ok(None)`: there is no
+/// such unit here, or none with these events.
 fn open_family(
     root: &Root,
     family: &'static Family,
@@ -213,7 +213,7 @@ fn open_family(
                 return Ok(None);
             };
             for cpu in cpus.iter() {
-                // A part of them would be a sum that is too small.
+                // A part of them would give too small a sum.
                 if events.len() >= MOST {
                     let reason = text!(
                         "uncore-too-many",
@@ -247,7 +247,7 @@ fn open_family(
     Ok((!events.is_empty()).then_some(Uncore { family, events }))
 }
 
-/// What an event counted between two readings, scaled to the time for which it should have counted; `None` where it did not, or
+/// An event's count between two readings, scaled to the time for which it should have counted; `None` if it did not count, or
 /// went backwards.
 fn grown(before: Option<&Option<[u64; 3]>>, now: Option<&Option<[u64; 3]>>) -> Option<f64> {
     let ([count, enabled, running], [was, was_enabled, was_running]) = ((*now?)?, (*before?)?);

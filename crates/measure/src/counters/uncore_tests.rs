@@ -1,4 +1,4 @@
-//! Memory controllers as `/sys` shows them, with counts that move.
+//! Memory controllers in a made-up `/sys`, with changing counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -146,7 +146,7 @@ fn amds_controllers_tell_the_buss_share_too() {
     }
     let traffic = uncore.between(&before, &uncore.read(), 1.0).unwrap();
     assert_eq!((traffic.bytes_per_second, traffic.bus), (150.0 * 64.0, Some(0.75)));
-    // Counters for the bus that nobody gives take nothing from the rest.
+    // Counters of the bus that are missing leave the rest unchanged.
     let mut made = Made { refuses: Some((0x14, libc::EINVAL)), ..Made::default() };
     let uncore = made.open_in(&root).unwrap();
     made.set(0x10a, 0, [1, 10, 10]);

@@ -1,4 +1,5 @@
-//! Counters of whole CPUs: instructions per cycle and top-down of all that ran there, or of the tasks of one cgroup.
+//! Counters of whole CPUs: instructions per cycle and top-down over everything that ran there, or over the tasks of one
+//! cgroup.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,9 +16,9 @@ use super::refusal::{self, Scope};
 use super::top_down::{self, CATEGORIES, Method};
 use super::wishes::hardware_wishes;
 
-/// CPUs that are tried where the first cannot be counted: one kind of core may count what another does not.
+/// The most CPUs tried if the first cannot be counted: one kind of core may count what another does not.
 const TRIED: usize = 4;
-/// No core retires more instructions a cycle: the widest that are sold issue ten.
+/// No core retires more instructions per cycle: the widest ones sold issue ten.
 const MOST_IPC: f64 = 16.0;
 
 /// Open counters of some CPUs. They count from the start, and end with the value.
@@ -28,7 +29,7 @@ pub struct CpuCounters {
     slots: Vec<Group>,
 }
 
-/// What they showed at one time, or between two.
+/// Their values at one time, or between two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuReading {
     user: Reading,
@@ -37,7 +38,7 @@ pub struct CpuReading {
 }
 
 impl CpuCounters {
-    /// Counts on these CPUs all that runs there; `cgroup`: the open folder of the cgroup whose tasks alone count.
+    /// Counts everything that runs on these CPUs; `cgroup`: the open folder of the cgroup whose tasks alone count.
     pub fn open(cpus: impl IntoIterator<Item = u32>, cgroup: Option<&File>) -> Result<Self, Unavailable> {
         let here = refusal::surroundings();
         if let Some(refusal) = here.without_unit() {
@@ -82,7 +83,7 @@ impl CpuCounters {
     }
 }
 
-/// What groups on different CPUs show together.
+/// The sum of groups on different CPUs.
 fn sum(groups: &[Group]) -> Reading {
     let readings: Vec<Reading> = groups
         .iter()

@@ -1,4 +1,4 @@
-//! Which events are asked for together: the groups of each set on this machine.
+//! Which events are opened together: the groups of each set on this machine.
 
 use machine::Root;
 
@@ -13,10 +13,10 @@ pub enum Set {
     Core,
     /// The kernel's own: time, switches, migrations, faults.
     Software,
-    /// Of them those that the kernel's accounts of a process do not hold, or hold from before its program began: each event
-    /// that nobody counts yet costs the kernel a change of its own code, twice.
+    /// Those of them that the kernel's accounts of a process lack, or count from before its program began: for each event
+    /// that nobody counts yet, the kernel patches its own code twice.
     Unaccounted,
-    /// Every event of [`super::EVENTS`], and top-down where the CPU gives it. Groups take turns on the counters.
+    /// Every event of [`super::EVENTS`], and top-down if the CPU has it. Groups alternate on the counters.
     Full,
 }
 
@@ -32,7 +32,7 @@ impl Set {
     }
 }
 
-/// The events of a set that have a name on every machine.
+/// The events of a set with a name on every machine.
 pub(super) fn named_events(set: Set) -> impl Iterator<Item = &'static str> {
     let (software, hardware, _) = set.parts();
     software.iter().chain(hardware.iter().copied().flatten()).copied()
@@ -54,7 +54,7 @@ pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
     wishes
 }
 
-/// These groups for each kind of core of this machine; cycles and instructions stay on the PMU where they can.
+/// These groups for each kind of core of this machine; cycles and instructions stay on the PMU if they fit.
 pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     let units = refusal::surroundings().units.as_deref().unwrap_or_default();
     if units.len() < 2 {

@@ -1,6 +1,6 @@
 //! Memory bandwidth: read, write, copy, scale, add, triad and mixes; regular and streaming stores; one thread, one
 //! package, all CPUs. Each thread works on its own part, which it touched first; bytes are summed over the window in
-//! which all of them worked. Where others run on the CPUs, what they take of it.
+//! which all of them worked. If other tasks run on the CPUs, their share of the bandwidth.
 
 mod beside;
 mod walk;
@@ -26,10 +26,11 @@ const NAME: &str = "bandwidth";
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// Times the last-level caches that arrays must be together. They are made four times each; whole chunks leave a little less.
+/// The least size of all arrays together, as a multiple of the last-level caches. They are created at four times each; whole
+/// chunks leave a little less.
 const LEAST_TIMES: f64 = 3.5;
 
-/// Seconds that making the arrays may take in a normal run.
+/// Seconds that creating the arrays may take in a normal run.
 pub(crate) const TOUCH_SECONDS: f64 = 7.0;
 
 pub(crate) const BANDWIDTH: Measure = Measure {
@@ -49,7 +50,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         );
         (allowed < wanted).then(|| Coverage::degraded(NAME, why).with_remedy(MORE_MEMORY))
     },
-    // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
+    // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each result.
     budget: |machine, cpus, depth| Budget {
         seconds: depth.pick(1.7, 11.0, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 20e-3, 75e-3),
         bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
@@ -61,7 +62,8 @@ pub(crate) const BANDWIDTH: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let lead = context.lead()?;
-    // What another measurement had no time to make larger is made again: streams through a cache are no figure of memory.
+    // Arrays that another measurement had no time to make larger are created again: streams through a cache do not
+    // measure memory.
     if context.kept_arrays.as_ref().is_some_and(|kept| kept.slow) {
         context.kept_arrays = None;
     }
@@ -77,7 +79,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     }
     let groups = groups(context.machine, &cpus, lead);
     let ended = plan_and_run(context, &groups, &ready.parts);
-    // The workloads that stream walk the same arrays.
+    // The streaming workloads walk the same arrays.
     context.kept_arrays = Some(ready);
     ended
 }
@@ -102,14 +104,14 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     groups
 }
 
-/// Every kernel on every group, regular and streaming in turn.
+/// Every kernel on every group, regular and streaming alternately.
 fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let ops: Vec<Op> = match context.depth {
         Depth::Quick => vec![Op::Read, Op::Copy, Op::Triad],
         _ => Op::ALL.to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
-    // Before the time is shared out: where others are at work it takes some.
+    // Before the time is divided: beside other tasks it takes some.
     let taken = beside::measure_taken(context, groups.last(), parts)?;
     write_allocate::measure_avoided(context, groups, parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
@@ -117,7 +119,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
     let seconds = (context.seconds_left() * 0.8 / runs as f64).clamp(0.02, 0.5);
     let mut done = 0usize;
     for group in groups.iter().rev() {
-        // Which vector width is fastest differs by machine and by op: a short trial of triad tells.
+        // The fastest vector width differs by machine and by op: a short trial of triad finds it.
         let width = best_width(context, group, parts);
         for &op in &ops {
             let kinds = variants(op);
@@ -177,12 +179,12 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
     best.0
 }
 
-/// Bytes of an iteration as STREAM counts them, or with every line that is stored to read first.
+/// Bytes of an iteration as STREAM counts them, or including the read of every stored line.
 fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
 
-/// The doubt about arrays that are, all that a loop walks together, less than [`LEAST_TIMES`] the last-level caches of its CPUs.
+/// The doubt about arrays that together are smaller than [`LEAST_TIMES`] the last-level caches of the loop's CPUs.
 fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doubt> {
     let caches = last_level_of(machine, cpus);
     let array: u64 = m.detail.get(detail::ARRAY_BYTES)?;
@@ -232,7 +234,7 @@ fn push(
         m.doubt = doubt.or(m.doubt);
         context.push(m);
     }
-    // lmbench's stream prints time an element as "latency"; old tables are in that unit.
+    // lmbench's stream prints the time per element as "latency"; old tables are in that unit.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
         // All arrays advance alike.

@@ -15,23 +15,24 @@ use crate::repeat::judged;
 use crate::thread_group::{self, Member};
 use crate::watch;
 
-/// Two chains that differ by more do not both show the clock.
+/// If two chains differ by more, not both show the clock.
 const AGREEMENT: f64 = 0.01;
 
 /// Half-width of the interval beyond which a clock counts as too noisy.
 const TARGET: f64 = 0.01;
 
-/// Length of one timed chain. Long beside the clock's reading (25 ns), short beside a timer tick (1 to 4 ms).
+/// Length of one timed chain. Long compared with reading the clock (25 ns), short compared with a timer tick (1 to 4
+/// ms).
 const CHAIN_SECONDS: f64 = 150e-6;
 
-/// Length of a burst of heavy vector work before each look. Intel cores keep the lower licence clock for about
-/// 650 µs after the last heavy instruction, so the look right after it still sees it.
+/// Length of a burst of heavy vector work before each look. Intel cores keep the lower licence clock for about 650 µs
+/// after the last heavy instruction, so a look directly after it still shows that clock.
 const BURST_SECONDS: f64 = 400e-6;
 
 /// The fewest samples with an interval.
 const LEAST: usize = 6;
 
-/// On a CPU so busy that hardly a sample is undisturbed, sampling ends this long after its time.
+/// On a CPU so busy that hardly any sample is undisturbed, sampling ends this long after its time.
 const OVERTIME: Duration = Duration::from_millis(200);
 
 /// The samples of one CPU.
@@ -40,7 +41,7 @@ struct Taken {
     add: Vec<f64>,
     multiply: Vec<f64>,
     marks: Vec<SampleMark>,
-    /// Rates of pairs of runs that something cut into.
+    /// Rates of interrupted pairs of runs.
     cut: Vec<f64>,
 }
 
@@ -52,8 +53,8 @@ impl Taken {
         }
     }
 
-    /// Where hardly a pair was left alone, the cut ones that could be a clock at all are better than nothing. Returns
-    /// whether they were needed.
+    /// If hardly any pair was undisturbed, interrupted ones that are plausible as a clock are better than nothing.
+    /// Returns whether they were needed.
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
@@ -156,12 +157,12 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
     let multiplies = iterations(&chain::MULTIPLY, latency, CHAIN_SECONDS);
     let burst = vector.map(|v| {
         let from = Instant::now();
-        // SAFETY: `run` asked only for variants that are usable here.
+        // SAFETY: `run` was called only with variants that are usable here.
         unsafe { (v.run)(1000) };
         (v, (BURST_SECONDS / (from.elapsed().as_secs_f64() / 1000.0).max(1e-9)).ceil().max(1.0) as u64)
     });
     member.wait();
-    // All go on for the same time, so that each is measured while the others work.
+    // All continue for the same time, so that each is measured while the others work.
     let end = member.start + Duration::from_secs_f64(seconds);
     let mut taken = Taken::default();
     let mut last = f64::NAN;
@@ -258,7 +259,8 @@ mod tests {
         assert!(
             summarize(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
         );
-        // Two dependent adds a cycle: the multiplies seem to take twice their cycles, which the slowest core's do not.
+        // With two dependent adds per cycle, the multiplies seem to take twice their cycles, which exceeds even the
+        // slowest core's.
         let twice = latency / (2.0 * f64::from(*chain::MULTIPLY_CYCLES.end()));
         assert!(summarize(0, "one", "scalar", taken(twice)).doubt.is_some());
     }

@@ -32,27 +32,27 @@ const NAME: &str = "core-to-core";
 /// Half-width of the interval beyond which a pair counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// What a pair may take in both ways together, s.
+/// The time for a pair, for both methods together, s.
 const PAIR_SECONDS: f64 = 1e-3;
 
-/// All pairs of so many CPUs are measured when they are asked for.
+/// All pairs of up to this many CPUs are measured on request.
 const MOST_CPUS: usize = 256;
 
 /// Starting the threads and waking both CPUs' clocks, once, s.
 const START_SECONDS: f64 = 0.012;
 
-/// A pair of which one side does not run is given up after this at least, a few time slices of a busy CPU, and where
-/// there are few pairs after their share of this.
+/// A pair with a side that does not run is abandoned after at least this, a few time slices of a busy CPU, and if there
+/// are few pairs after their share of this.
 const LIMITS: (f64, f64) = (0.04, 0.5);
 
-/// What an emulator takes as a multiple of that, at most: two CPUs of an emulated machine may be two threads that
-/// seldom run at the same time.
+/// The most time under an emulator, as a multiple of that: two CPUs of an emulated machine may be two threads that
+/// rarely run at the same time.
 const EMULATED: f64 = 600.0;
 
-/// And what its pairs' limit is as a multiple of a real one's.
+/// The limit of its pairs, as a multiple of a real one's.
 const EMULATED_LIMIT: f64 = 100.0;
 
-/// A pair that did not meet gets so many turns in all, the later ones after all others, while there is time.
+/// A pair that did not meet gets this many turns in all, the later ones after all others, while there is time.
 const TURNS: u32 = 8;
 
 /// Pairs at most.
@@ -70,7 +70,7 @@ fn is_deep(depth: Depth, cpus: usize) -> bool {
     depth == Depth::Full && cpus <= 64
 }
 
-/// What a pair gets: less than it may take, since a slow move to its CPUs comes on top now and then.
+/// The planned time of a pair: less than the maximum, since a slow move to its CPUs adds to it now and then.
 fn pair_time(depth: Depth, cpus: usize) -> Duration {
     Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
 }
@@ -101,13 +101,13 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
     let (inside, planned) = (&mut *context, &plan);
-    // Kept until the partner has ended: were it lost, it would still look at its line.
+    // Kept until the partner has ended: a lost partner would still look at its line.
     let mut pools = BTreeMap::new();
     let pages = &mut pools;
     let done = std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
         let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
-        // Dropped at the end, come what may: that is what ends the partner.
+        // Always dropped at the end: that ends the partner.
         let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
         let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
         let driver = thread("driver").spawn_scoped(scope, drive).ok();
@@ -117,7 +117,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     done.report(context, &plan)
 }
 
-/// How long each of so many pairs is measured.
+/// How long to measure each of this many pairs.
 fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if is_emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
@@ -129,7 +129,7 @@ fn choose_terms(context: &Context, pairs: usize) -> Terms {
     }
 }
 
-/// What became of the pairs.
+/// The results of the pairs.
 #[derive(Default)]
 struct Done {
     measured: usize,
@@ -143,7 +143,7 @@ struct Done {
     unproven: Option<Text>,
 }
 
-/// The nodes on which a pair's line is homed in turn: both CPUs' where they differ and have memory that may be used.
+/// The nodes on which a pair's line is placed alternately: both CPUs' if they differ and have usable memory.
 fn find_homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
     let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node).filter(|node| memory.contains(*node));
     let mut homes: Vec<Option<u32>> =
@@ -188,7 +188,7 @@ fn measure_all(
         }
         let mut of_pair: Vec<&mut Pages> =
             pools.iter_mut().filter(|(home, _)| wanted.contains(home)).map(|(_, pages)| pages).collect();
-        // Unbound pages lie where they are first touched, whatever node is asked for: once is enough.
+        // Unbound pages lie where they are first touched, whatever node was requested: once is enough.
         if let Some(why) = of_pair.iter().find_map(|pages| pages.unbound.clone()) {
             done.unbound = Some(why);
             of_pair.truncate(1);
@@ -214,10 +214,10 @@ fn measure_all(
     done
 }
 
-/// One cell of one way's matrix, unless its page lies elsewhere.
+/// One cell of one method's matrix, unless its page lies elsewhere.
 fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, took: Duration) {
     let lies_on = figures.lies_on;
-    // Asked to lie nowhere in particular, it lies right wherever it lies.
+    // Without a requested node, every place is right.
     let bound = done.unbound.is_none() && figures.home.is_some();
     let home = match (&lies_on, bound) {
         (Ok(node), true) if Some(*node) != figures.home => {
@@ -246,13 +246,13 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
         .with_detail(detail::PAGE, size_word(base_page()))
         .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0)
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
-    // The state before the matrix: a pair takes a millisecond, and nobody looks meanwhile.
+    // The state before the matrix: a pair takes a millisecond, without looks.
     let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
     context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }
 
 impl Done {
-    /// Says in the coverage what was left out.
+    /// Reports in the coverage what was left out.
     fn report(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
         context.check()?;
         let whole = context.at_more_length(NAME);
@@ -355,7 +355,7 @@ mod tests {
             assert!(cell.metric == "core_to_core.latency" && cell.value() > 0.0, "{cell:?}");
             assert!(cell.detail.has(detail::CLASS) && cell.detail.has(detail::PAGES), "{cell:?}");
         }
-        // Both ways of handing over, on both homes where the two are on two nodes, else on one.
+        // Both methods of handing over, on both homes if the two are on two nodes, otherwise on one.
         let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();
         let homes = if nodes[0] == nodes[1] { 1 } else { 2 };
         for how in Handover::ALL {

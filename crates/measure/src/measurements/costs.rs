@@ -1,5 +1,5 @@
 //! Small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch mispredict, the spin
-//! hint. Each is a few thousand of the thing at a time, less what is not the thing.
+//! hint. Each is measured a few thousand times at once, minus the overhead.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,7 +46,7 @@ pub(crate) const COSTS: Measure = Measure {
     run,
 };
 
-/// How long one cost is sampled: until its samples agree, or its part of the time is over.
+/// How long to sample one cost: until its samples agree, or its part of the time is over.
 #[derive(Clone, Copy)]
 struct Sampling {
     effort: Effort,
@@ -88,7 +88,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     Ok(())
 }
 
-/// A CPU of another core of the same package, for what goes across CPUs.
+/// A CPU of another core of the same package, for costs across CPUs.
 fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
     let machine = context.machine;
     let of = |cpu: u32| machine.cpu(cpu).map(|c| (c.package, c.core));
@@ -103,7 +103,7 @@ fn cpu_place(cpu: u32) -> Labels {
     Labels::new().with_label(Label::Cpu, cpu)
 }
 
-/// Everything that one thread does by itself.
+/// The costs within a single thread.
 fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     let mut watch = Watch::new(cpu);
     let stop = context.stop;
@@ -163,7 +163,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     context.push(judged(mispredicts(cpu, sampling, &mut watch), TARGET));
 }
 
-/// First touches of fresh pages; mapping and unmapping are outside the time.
+/// First touches of fresh pages; mapping and unmapping are not timed.
 fn page_faults(
     page: Page,
     step: usize,
@@ -190,7 +190,7 @@ fn page_faults(
                 unsafe { mapping.start().add(index * step).write_volatile(1) };
             }
         });
-        // Fewer faults than pages: the kernel mapped several at once, and the figure is not of one fault.
+        // Fewer faults than pages: the kernel mapped several at once, and the result is not of one fault.
         if let (Some(before), Some(after)) = (before, os::minor_faults())
             && (after - before) < pages as u64 * 9 / 10
         {
@@ -205,7 +205,7 @@ fn page_faults(
     failed.map_or(Ok(samples), Err)
 }
 
-/// (Random − predictable) ÷ the half that is mispredicted, a fresh sequence each time.
+/// (Random − predictable) ÷ the mispredicted half, a fresh sequence each time.
 fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     let mut random = Random::new(kernels::counter::ticks());
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
@@ -233,21 +233,21 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
         .with_detail(detail::PREDICTED_BRANCH_NS, record::Summary::from_samples(&fixed).median)
 }
 
-/// What the partner of a context switch answers; anything else ends it.
+/// The partner's answer in a context switch; anything else ends it.
 const PING: u8 = 1;
 
 fn send(mut to: &PipeWriter, byte: u8) {
-    // A partner that is gone is seen by what comes back.
+    // A missing partner is detected by the answer.
     let _ = to.write(&[byte]);
 }
 
-/// The next byte, 0 when the pipe is closed or broken.
+/// The next byte, 0 if the pipe is closed or broken.
 fn receive(mut from: &PipeReader) -> u8 {
     let mut byte = [0u8];
     if matches!(from.read(&mut byte), Ok(1)) { byte[0] } else { 0 }
 }
 
-/// Samples of `trip` on `cpu` while `partner` runs on `to`, until `end` tells it that all is over.
+/// Samples of `trip` on `cpu` while `partner` runs on `to`, until `end` ends it.
 fn sample_beside(
     (cpu, to): (u32, u32),
     sampling: Sampling,
@@ -270,7 +270,7 @@ fn sample_beside(
     })
 }
 
-/// A byte sent to and fro between two threads through pipes, less what one thread alone needs to write and read it:
+/// A byte sent to and fro between two threads through pipes, minus the time for one thread alone to write and read it:
 /// lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
@@ -284,7 +284,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
             receive(from);
         }
     };
-    // What is not the switch: this thread's own write and read, through a pipe that nobody waits on.
+    // The overhead: this thread's own write and read, through a pipe without waiting readers.
     let overhead = thread_group::run_on(cpu, |member| {
         let mut watch = Watch::new(member.cpu);
         let times: Vec<f64> = (0..9).map(|_| watch.sample(|| trip(&back.1, &back.0)).ns).collect();
@@ -304,7 +304,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     push_switches(context, m.with_detail(detail::WRITE_AND_READ_NS, overhead));
 }
 
-/// Pushes a cost of which switching is the work and not a disturbance.
+/// Pushes a cost that consists of switches, which are then no disturbance.
 fn push_switches(context: &mut Context, mut m: Measurement) {
     m.marks.retain(|mark| mark.mark != record::Mark::Switched);
     context.push(judged(m, 2.0 * TARGET));
@@ -336,10 +336,10 @@ fn hand_over(word: &AtomicU32, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
 }
 
-/// Said instead of a turn when the measurement is over.
+/// The value that ends the measurement instead of a turn.
 const OVER: u32 = 2;
 
-/// A contended mutex as glibc and Rust build it on futexes: one wakes the other, which sleeps until then.
+/// A contended mutex as glibc and Rust build it on futexes: one thread wakes the other, which sleeps until then.
 fn mutex_handover(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let turn = AtomicU32::new(0);
     let partner = || {

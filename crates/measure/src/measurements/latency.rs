@@ -1,5 +1,5 @@
-//! Load latency against working set: a dependent chase round one random cycle, on huge pages and on base pages,
-//! interleaved size by size. The difference between the two curves is the page walk.
+//! Load latency by working set: a dependent chase round one random cycle, on huge pages and on base pages, interleaved
+//! size by size. The difference between the two curves is the page walk.
 
 mod curve;
 mod draws;
@@ -27,20 +27,20 @@ use os::placement::Placement;
 
 const NAME: &str = "latency";
 
-/// What gives a curve its time.
+/// The command that gives a curve more time.
 const FULL: &str = "linespeed run latency --full";
 
 /// The smallest working set: one base page, in every L1.
 const SMALLEST: usize = 4096;
 
-/// The curve on base pages goes on up to this size at least: beyond the caches and the reach of the TLB of nearly all
+/// The curve on base pages extends at least to this size: beyond the caches and the reach of the TLB of nearly all
 /// machines.
 const ENOUGH_FOR_BASE: usize = 640 << 20;
 
-/// A clock that ranged wider during the curve makes times in the core's caches incomparable from run to run.
+/// A clock with a wider range during the curve makes times in the core's caches incomparable from run to run.
 pub(crate) const CLOCK_RANGE: f64 = 0.01;
 
-/// A point of fewer samples is none.
+/// A point needs at least this many samples.
 const LEAST_SAMPLES: usize = 3;
 
 /// A set on huge pages with a smaller share of them is not "on huge pages".
@@ -70,7 +70,7 @@ pub(crate) const LATENCY: Measure = Measure {
 
 fn run(context: &mut Context) -> Result<(), Halt> {
     let lead = context.lead()?;
-    // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
+    // Two cycles exist side by side, so that each size is measured alternately on both kinds of page.
     let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
     if most < SMALLEST * 2 {
         return Err(NO_MEMORY.into());
@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
-/// Working sets from [`SMALLEST`] to `largest`, `steps` an octave, whole lines, `largest` itself included.
+/// Working sets from [`SMALLEST`] to `largest`, `steps` per octave, whole lines, `largest` itself included.
 pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     let mut sizes = Vec::new();
     for step in 0.. {
@@ -98,7 +98,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     sizes
 }
 
-/// The kernel made huge pages of none of the memory.
+/// The kernel used no huge pages for the memory.
 const HUGE_PAGES_REFUSED: Template =
     Template::new("latency-huge-pages-refused", "the kernel provided no huge pages");
 
@@ -156,8 +156,8 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         if context.out_of_time() {
             break;
         }
-        // The curve on huge pages is everyone's first question; when the memory for both would outlast the budget, the
-        // one on base pages ends earlier, and then sizes are passed over.
+        // The curve on huge pages has priority; if the memory for both would exceed the budget, the one on base pages
+        // ends earlier, and then sizes are skipped.
         let left = context.seconds_left();
         let needs = |curves: &[Curve], stride: usize| -> f64 {
             let rest = || thin(&sizes[step..], stride);
@@ -183,7 +183,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         let stride = [1, 2, 4, 8].into_iter().find(|stride| needs(&curves, *stride) <= left).unwrap_or(8);
         next = step + stride;
         for curve in &mut curves {
-            // The pool of reserved huge pages may hold less than was wanted.
+            // The pool of reserved huge pages may hold less than requested.
             if bytes > curve.cycle.capacity() {
                 continue;
             }
@@ -234,18 +234,18 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         );
         context.degrade_with_remedy(NAME, why, FULL);
     }
-    // The cycle on huge pages is the first of the curves, and the one that others want.
+    // The cycle on huge pages is the first of the curves, and the one that others need.
     for curve in curves.into_iter().rev() {
         context.kept_cycle = close_curve(context, curve, cpu).or(context.kept_cycle.take());
     }
     ended
 }
 
-/// Takes a point of a curve; returns the seconds that reading its set once took.
+/// Measures a point of a curve; returns the seconds for reading its set once.
 fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
     let out_of_time = || context.out_of_time();
     let warmed = warm::warm(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
-    // A short chase tells how many hops last as long as a sample should.
+    // A short chase determines how many hops last as long as a sample should.
     let trial = 2_048;
     watch.refresh();
     let taken = watch.sample(|| curve.cycle.walk(trial));
@@ -253,7 +253,7 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     let samples = sample(curve, hops, effort, context, watch);
-    // Where time ended a point at once, one disturbed sample would be its figure.
+    // If time ended a point at once, one disturbed sample would be its result.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
         curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
@@ -261,8 +261,8 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
     warmed
 }
 
-/// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle when others
-/// can use it.
+/// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle if others can
+/// use it.
 fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     let node = context.node_of(cpu);
     let word = curve.page.word();
@@ -334,12 +334,12 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     Some(curve.cycle)
 }
 
-/// While it lives the process may have transparent huge pages again; then they are refused to it as before.
+/// While it lives the process may have transparent huge pages again; afterwards they are disabled as before.
 #[derive(Debug)]
 pub(crate) struct HugePagesLifted;
 
 impl HugePagesLifted {
-    /// Lifts the refusal where there is one, and says so in the coverage of `what`.
+    /// Lifts the restriction if there is one, and reports it in the coverage of `what`.
     pub(crate) fn lift(context: &mut Context, what: &str) -> Option<Self> {
         if !is_refused() || !set(false) {
             return None;
@@ -361,14 +361,14 @@ impl Drop for HugePagesLifted {
     }
 }
 
-/// Whether huge pages are refused to this process even where it asks for them.
+/// Whether huge pages are refused to this process even on request.
 fn is_refused() -> bool {
-    // SAFETY: takes numbers. Since Linux 6.18 bit 1 says that memory for which they are asked may have them.
+    // SAFETY: takes numbers. Since Linux 6.18 bit 1 means that memory for which they are requested may have them.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 
 fn set(refused: bool) -> bool {
-    // SAFETY: takes numbers, and changes nothing of pages that are there.
+    // SAFETY: takes numbers, and leaves existing pages unchanged.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, libc::c_ulong::from(refused), 0, 0, 0) == 0 }
 }
 

@@ -27,11 +27,11 @@ use crate::watch::ns_since;
 
 const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB: from all but idle down to none, in factors of two to
-/// three, closest where the knee usually lies.
+/// Cycles (chained adds) that a loader waits after each 16 KiB: from almost idle down to none, in factors of two to
+/// three, closest around the usual knee.
 const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
 
-/// Rates of load: none at all, then one for each wait.
+/// Rates of load: none, then one for each wait.
 const RATES: usize = 1 + WAITS.len();
 
 /// Bytes that a loader reads between waits.
@@ -40,7 +40,7 @@ const BURST: usize = 16 << 10;
 /// Hops of a latency sample: some 50 µs from memory.
 const HOPS: u64 = 512;
 
-/// One CPU alone has nobody to load.
+/// With a single CPU there are no loaders.
 const NEEDS_LOADERS: Template =
     Template::new("needs-two-cpus-to-load", "needs two CPUs: one to measure, another to generate load");
 
@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
 
     let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-    // What making the arrays did not take is not all spent: a longer window tells no more.
+    // Time left from creating the arrays is not all spent: a longer window shows no more.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
     let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
@@ -98,7 +98,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let logs = thread_group::run(&cpus, |member| {
             let end = member.start + Duration::from_secs_f64(seconds);
             if member.index == 0 {
-                // The chase goes on until its window ends; loaders go on until it has.
+                // The chase continues until its window ends; loaders continue until it has.
                 let taken = chase_samples(&cycle, member, end, &probe);
                 over.store(true, Ordering::Relaxed);
                 return (WorkLog::default(), taken, member.has_moved());
@@ -126,7 +126,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }
-    // Waits that differ little may come out in another order.
+    // Waits that differ little may result in another order.
     points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
@@ -134,7 +134,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     Ok(())
 }
 
-/// What one window gave, ns a load.
+/// The samples of one window, ns per load.
 #[derive(Debug, Default)]
 struct Samples {
     /// Of the chase.
@@ -173,7 +173,7 @@ fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &At
     let mut log = WorkLog::with_capacity(1 << 16);
     member.wait();
     log.note(member.start, 0.0);
-    // Array and offset: both arrays in turn.
+    // Array and offset: both arrays alternately.
     let (mut done, mut place) = (0.0, (0usize, 0usize));
     let adds = u64::from(chain::ADD.work.operations);
     while !over.load(Ordering::Relaxed) {
@@ -200,11 +200,11 @@ fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &At
 
 /// Latency at one rate of load.
 struct Point {
-    /// Bytes a second that were read, by the loaders and by the chase.
+    /// Bytes per second read by the loaders and by the chase.
     bandwidth: f64,
     /// Latencies, ns.
     samples: Vec<f64>,
-    /// What the probe heard, ns.
+    /// The probe's latency, ns.
     probe: Vec<f64>,
     summary: record::Summary,
     /// Whether the chase was found on another CPU.
@@ -212,10 +212,10 @@ struct Point {
 }
 
 impl Point {
-    /// `None` where the chase had no time.
+    /// `None` if the chase had no time.
     fn new(loaded: f64, Samples { chase: samples, probe }: Samples, moved: bool) -> Option<Self> {
         let summary = record::Summary::from_samples(&samples);
-        // The chase's own lines are traffic too.
+        // The chase's own lines are also traffic.
         let bandwidth = loaded + 64.0 / summary.median * 1e9;
         (bandwidth.is_finite() && summary.median > 0.0).then_some(Self {
             bandwidth,
@@ -226,8 +226,8 @@ impl Point {
         })
     }
 
-    /// Whether another point at no lower rate shows that this one's latency was not the load's: it is lower by more than
-    /// both scatter.
+    /// Whether another point at no lower rate shows that this one's latency was not caused by the load: it is lower by
+    /// more than both scatter.
     fn is_refuted_by(&self, other: &Point) -> bool {
         let (Some((low, _)), Some((_, high))) = (self.summary.interval, other.summary.interval) else {
             return false;
@@ -236,7 +236,7 @@ impl Point {
     }
 }
 
-/// Latency that falls by as much while the load rises was not the load's.
+/// Latency that falls by this much while the load rises was not caused by the load.
 const FELL: f64 = 0.05;
 
 fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) {
@@ -262,7 +262,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }, 0.05);
-        // Whatever else is against it: this says why.
+        // This explains any other doubt.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }
@@ -277,20 +277,20 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
     }
 }
 
-/// Why a point is in doubt that another one refutes.
+/// The doubt about a point that another one refutes.
 const REFUTED: Template = Template::new(
     "loaded-latency-refuted",
     "latency fell at a higher load: other programs probably used memory or caches",
 );
 
-/// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
-/// where it never does.
+/// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None` if it
+/// never does.
 fn knee(curve: &[(f64, f64)]) -> Option<f64> {
     let by_latency: Vec<(f64, f64)> = curve.iter().map(|(bandwidth, ns)| (*ns, *bandwidth)).collect();
     value_at(&by_latency, by_latency.first()?.0 * 2.0)
 }
 
-/// The second of a curve's values where the first one first reaches what is wanted.
+/// The second of a curve's values where the first one reaches the wanted value.
 fn value_at(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     curve.windows(2).find(|w| w[0].0 < wanted && w[1].0 >= wanted).map(|w| {
         let share = (wanted - w[0].0) / (w[1].0 - w[0].0);

@@ -31,8 +31,8 @@ const NAME: &str = "numa";
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round over the cells may take so many times what all rounds were to take, before cells are given up: a busy
-/// machine gets every cell once.
+/// The first round over the cells may take this multiple of the time for all rounds before cells are abandoned: a busy
+/// machine then still has every cell once.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
@@ -87,12 +87,12 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     elements(context, &rows, &mut columns, &phases)
 }
 
-/// A cell's place.
+/// A cell's labels.
 fn cell_place(row: &Row, column: &Column) -> Labels {
     Labels::new().with_label(Label::From, row.node).with_label(Label::To, column.node)
 }
 
-/// What all cells of a column say about its memory.
+/// Adds the proof of a column's memory to a cell.
 fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> Measurement {
     let (share, pages) = match &column.placement {
         Placement::Share { on_node, pages } => (json!(on_node), *pages),
@@ -110,7 +110,7 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         .with_known_detail(detail::NUMA_BALANCING, context.snapshot.numa_balancing)
 }
 
-/// Proves the columns again after they were used; says which are withheld, and which were never proven.
+/// Verifies the columns again after their use; reports which are withheld, and which were never verified.
 fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool> {
     columns
         .iter_mut()

@@ -15,7 +15,7 @@ use crate::thread_group;
 use crate::watch::{reading_cost_ns, time_ns};
 use os::mapping::Page;
 
-/// Numbers of chases, 1 first: it is what the others are held against.
+/// Numbers of chases, 1 first: the others are compared with it.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
 
 /// A new cycle grows by this much between looks at the time.
@@ -53,7 +53,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
         return Err(NO_MEMORY.into());
     }
     let node = context.node_of(cpu);
-    // Half of the budget at most: some machines hand out memory slowly.
+    // Half of the budget at most: some machines provide memory slowly.
     let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() / 2.0);
     let built = thread_group::run_on(cpu, move |_| {
         let (mut cycle, _) =
@@ -80,7 +80,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     Ok(cycle)
 }
 
-/// Interleaved rounds over all numbers of chases; each round's single chase is what its others are held against.
+/// Interleaved rounds over all numbers of chases; the others of a round are compared with its single chase.
 fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt> {
     let least = context.depth.pick(7, 15, 40);
     let cost = reading_cost_ns();

@@ -1,5 +1,5 @@
-//! What the machine draws idle and under known work on all CPUs. A busy package that draws little is stalled: these results
-//! are what its power in production is read against.
+//! The machine's power when idle and under known work on all CPUs. A busy package with low power is stalled: its power in
+//! production is compared with these results.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
 use crate::workloads::worker_pool::{TimeBudget, WorkerPool};
 
 const NAME: &str = "power-draw";
-/// The work beside which power is read, from the busiest execution units to a core that waits.
+/// The work during which power is read, from the busiest execution units to a waiting core.
 const WORK: [&str; 4] = ["flops", "cpu-bound", "memory-bound", "triad"];
 const IDLE: &str = "idle";
 /// Half-width of the interval beyond which power is too noisy.
@@ -43,7 +43,7 @@ pub(crate) const POWER: Measure = Measure {
     run: |context| run(context, &Root::live()),
 };
 
-/// Where power is read.
+/// The meter.
 #[derive(Debug, PartialEq)]
 enum Meter {
     /// Energy counters of the packages.
@@ -75,7 +75,7 @@ impl Meter {
     }
 
     /// Rounds over all work and idleness, and seconds of each reading. RAPL counts each millisecond, and six readings have an
-    /// interval; a meter is given a second to forget what was before, and has averaged by itself.
+    /// interval; a meter gets a second to forget the earlier state, and has averaged by itself.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),
@@ -188,7 +188,7 @@ mod tests {
         let from = Instant::now();
         let watts =
             meter.watts(&root, || std::fs::write(tree.path().join(ENERGY), "671150\n").unwrap()).unwrap();
-        // One joule in no more time than has passed.
+        // One joule in at most the elapsed time.
         assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
         assert_eq!(energy_between(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
     }
@@ -204,7 +204,7 @@ mod tests {
         let mut context =
             Context::new(&found.machine, &found.snapshot, Depth::Quick, cpus, &stop, &mut silent);
         context.begin(NAME, 1.5);
-        // A package that draws ten watts, whatever it does.
+        // A package with a constant ten watts.
         let (began, ended) = (Instant::now(), std::sync::atomic::AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,5 +1,5 @@
-//! How throughput and IPC grow from one CPU to all of them: the workloads on ever more CPUs, in each order of CPUs that
-//! differs here.
+//! Scaling of throughput and IPC from one CPU to all of them: the workloads on more and more CPUs, in each order of
+//! CPUs that differs here.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -21,26 +21,27 @@ use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
 const NAME: &str = "scaling";
 
-/// What the main job scales: arithmetic, and tables in the first cache. How memory scales is told by its bandwidth.
+/// The workloads of the main job: arithmetic, and tables in the first-level cache. The bandwidth measurement shows how
+/// memory scales.
 const NORMAL: [&str; 2] = ["primes", "aes-256-ige"];
 
 /// Steps of the main job; and of a workload that cannot be split.
 const FEW_STEPS: usize = 5;
 
-/// Visits of a step, in the order of the steps and back (twice that in a full run), so that a drift falls on all alike.
+/// Visits of a step, in the order of the steps and back (twice that in a full run), so that a drift affects all alike.
 const VISITS: usize = 2;
 
 /// Slices of a visit.
 const SLICES: usize = 4;
 
-/// On a machine so busy that steps take longer than they should, seconds beyond the budget in which another workload may
+/// On a machine so busy that steps take longer than planned, seconds beyond the budget in which another workload may
 /// still begin.
 const OVERTIME: f64 = 3.0;
 
-/// Slices that a visit has even where time is short.
+/// The fewest slices of a visit if time is short.
 const LEAST: usize = 3;
 
-/// Seconds that a visit costs beside its slices, and for each of its threads.
+/// Seconds of a visit beside its slices, and for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
 pub(crate) const SCALING: Measure = Measure {
@@ -77,7 +78,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut session = Session::begin(context, NAME, &threads, wanted)?;
     session.report_counters(context);
     report_same_orders(context);
-    // What takes whole passes comes last, since it is what may take too long.
+    // Workloads with whole passes come last, since they may take too long.
     session.chosen.sort_by_key(|workload| workload.definition().indivisible);
     let count = session.chosen.len();
     let mut too_late = Vec::new();
@@ -111,7 +112,7 @@ fn weight(workload: &dyn Workload) -> f64 {
     if workload.definition().indivisible { 3.0 } else { 1.0 }
 }
 
-/// Every group of CPUs to measure, by number of CPUs; orders that take the same CPUs share it.
+/// Every group of CPUs to measure, by number of CPUs; orders with the same CPUs share it.
 fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     let normal = depth <= Depth::Normal;
     let orders =
@@ -120,7 +121,7 @@ fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     shared_steps(machine, cpus, &orders, |order| fill_order::steps(order, machine, cpus, most))
 }
 
-/// Orders of CPUs that are the same here are measured once, which is said.
+/// Identical orders of CPUs are measured once, which is reported.
 fn report_same_orders(context: &mut Context) {
     if context.depth <= Depth::Normal {
         return;
@@ -175,7 +176,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
         }
     }
     for (step, seen) in steps.iter().zip(seen) {
-        // An interrupted run keeps the steps that it has, and does not complain of the others.
+        // An interrupted run keeps its steps, and does not report the others.
         if seen.run.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME)
         {
             continue;
@@ -186,7 +187,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
                 .with_label(Label::Threads, step.cpus.len())
                 .with_label(Label::Placement, order.name());
             let throughput = seen.throughput(context.machine, place.clone());
-            // One figure a place: this one was measured beside the other steps.
+            // One result per place: this one was measured together with the other steps.
             context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);
             context.push(throughput);
             if let (FillOrder::CoresFirst, [cpu]) = (order, &step.cpus[..]) {
@@ -200,7 +201,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     Ok(())
 }
 
-/// The time of a pass stands beside the throughput of one thread, so both are of these slices.
+/// The time of a pass is reported beside the throughput of one thread, so both are from these slices.
 fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     let place = Labels::new().with_label(Label::Workload, seen.workload.name());
     let before = context.measurements.len();
@@ -212,7 +213,7 @@ fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     }
 }
 
-/// The steps for which there is memory; the others are named in the coverage.
+/// The steps for which there is memory; the others are listed in the coverage.
 fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Vec<Step> {
     let each = workload.definition().bytes;
     let allowed = context.memory_allowance();

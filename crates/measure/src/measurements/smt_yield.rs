@@ -1,4 +1,4 @@
-//! What a sibling is worth: all siblings of a core together against one of them alone, in interleaved rounds.
+//! SMT yield: all siblings of a core together compared with one of them alone, in interleaved rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -17,13 +17,13 @@ use crate::workloads::worker_pool::{Slice, TimeBudget};
 
 const NAME: &str = "smt-yield";
 
-/// What the main job looks at.
+/// The workloads of the main job.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
 
 /// Rounds: one alone, then all; all, then one alone.
 const ROUNDS: usize = 7;
 
-/// Seconds that starting and ending the threads of a slice takes.
+/// Seconds for starting and ending the threads of a slice.
 const START_SECONDS: f64 = 6e-3;
 
 /// A core with its siblings in use.
@@ -75,7 +75,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// The cores of which several siblings may be used, in order.
+/// The cores with several usable siblings, in order.
 fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id)) {
@@ -86,7 +86,7 @@ fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The lead CPU's core; where the user asked for it by name one more far from it, and in a full run up to 6 spread over
+/// The lead CPU's core; if the user named the measurement, one more far from it, and in a full run up to 6 spread over
 /// the machine.
 fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
@@ -104,7 +104,7 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     chosen.into_iter().filter_map(|at| cores.get(at).cloned()).collect()
 }
 
-/// Why there are no siblings, as far as the kernel tells.
+/// Why there are no siblings, as far as the kernel reports it.
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {

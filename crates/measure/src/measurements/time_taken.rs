@@ -1,6 +1,5 @@
-//! Time taken from a thread that never stops working: each CPU spins on the cycle counter; a gap in it is time that
-//! somebody else took. A gap with no interrupt and no context switch behind it came from below: firmware or
-//! hypervisor.
+//! Time taken from a busy thread: each CPU spins on the cycle counter; a gap in it is time that something else used. A
+//! gap without an interrupt or context switch came from below: firmware or hypervisor.
 
 use std::time::{Duration, Instant};
 
@@ -18,25 +17,25 @@ use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
 use os::Stop;
 
-/// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
+/// A shorter gap is the loop itself, a cache miss or due to an SMT sibling. rtla's osnoise uses 5 µs, oslat 1 µs.
 const THRESHOLD_NS: f64 = 1_000.0;
 
 /// The share is taken over parts of this length: each is a sample.
 const PART: Duration = Duration::from_millis(50);
 
-/// When reading /proc/interrupts takes longer (hundreds of CPUs), it is read once a part instead of after each gap.
+/// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per part instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
 
 /// Share of the time that scans of all threads' run times may take.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time that is spent beside the kernel's trace, which slows what it sees: those gaps have names and no share.
+/// Share of the time spent beside the kernel's trace, which slows what it observes: those gaps have causes but no share.
 const TRACED: f64 = 0.4;
 
-/// Gaps kept for each CPU at most; beyond, they are still counted in the share.
+/// The most gaps saved per CPU; more are still counted in the share.
 const MOST_GAPS: usize = 200_000;
 
-/// Above so many CPUs their gaps' distributions are not kept for each.
+/// With more CPUs, their gaps' distributions are not saved for each.
 const DISTRIBUTIONS: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,7 @@ struct Part {
 }
 
 impl Part {
-    /// What `cause` took, or anybody.
+    /// The gaps due to `cause`, or to any.
     fn taken(&self, cause: Option<Cause>) -> impl Iterator<Item = f64> {
         self.gaps.iter().filter(move |gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns)
     }
@@ -134,7 +133,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// How long to spin, and how long scans of who ran on a CPU may take of it.
+/// How long to spin, and the limit for scans of who ran on a CPU.
 type Durations = (Duration, Duration);
 
 /// All CPUs spin at once.
@@ -154,7 +153,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     let mut gaps_kept = 0;
     member.wait();
     let end = member.start + duration;
-    // A part at least: a thread that others kept from its CPU until the end has lost time all the more.
+    // At least one part: a thread kept from its CPU until the end has lost time all the more.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
         let mut part = Part::default();
         let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;
@@ -162,7 +161,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
         let mut from = last;
         loop {
             let (before, after) = counter::next_gap(last, threshold, until);
-            // A thread that was moved to a CPU whose counter lags sees time go backwards: no gap.
+            // A thread moved to a CPU whose counter lags sees time go backwards: not a gap.
             if after.saturating_sub(before) > threshold && gaps_kept < MOST_GAPS {
                 gaps_kept += 1;
                 let ns = after.saturating_sub(before) as f64 / rate;
@@ -188,7 +187,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
                     seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
                 }
                 part.gaps.push(Gap { ns, cause });
-                // What reading the evidence took is counted for nobody.
+                // The time for reading the evidence is not counted.
                 from = counter::ticks();
                 last = from;
             } else {
@@ -213,10 +212,10 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     seen
 }
 
-/// What was taken from a thread that never sleeps: shares of its time.
+/// Time taken from a thread that never sleeps: shares of its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Shares {
-    /// By anybody.
+    /// By anything.
     pub all: f64,
     /// By the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
     pub os: Option<f64>,
@@ -224,7 +223,7 @@ pub(crate) struct Shares {
     pub below: Option<f64>,
 }
 
-/// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
+/// The shares taken from a thread spinning on each CPU, all at once, in this time; a CPU on which nothing ran has none.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = watch::ticks_a_second() / 1e9;
     spin_all(cpus, rate, (duration, Duration::ZERO), stop)
@@ -239,7 +238,7 @@ impl Seen {
         self.parts.iter().map(|part| part.watched_ns).sum()
     }
 
-    /// Whether it is known of every gap whose it is.
+    /// Whether the cause of every gap is known.
     fn is_attributed(&self) -> bool {
         self.causes_reported
             && self.parts.iter().all(|part| part.taken(Some(Cause::Unknown)).next().is_none())
@@ -266,8 +265,8 @@ fn count_events(interrupts: Option<&mut Interrupts>) -> Option<(u64, u64)> {
     Some((interrupts?.read()?, involuntary))
 }
 
-/// Who may have taken a gap: interrupts that came since the reading before, and, where another thread had the CPU, those that ran
-/// since the last scan.
+/// The possible causes of a gap: interrupts since the previous reading, and, if another thread had the CPU, those that ran since
+/// the last scan.
 fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mut RunTimes>) -> Vec<Taker> {
     let switched = tasks.is_some();
     match cause {
@@ -284,8 +283,8 @@ fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mu
     takers
 }
 
-/// Where only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest
-/// ones, since an interrupt takes microseconds and a preempted virtual CPU milliseconds; the rest came from below.
+/// If only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest ones,
+/// since an interrupt takes microseconds and a preempted virtual CPU milliseconds; the rest came from below.
 fn attribute_gaps(gaps: &mut [Gap], events: u64) {
     let mut order: Vec<usize> = (0..gaps.len()).collect();
     order.sort_by(|a, b| gaps[*a].ns.total_cmp(&gaps[*b].ns));
@@ -308,7 +307,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::GAPS, gaps.len())
             .with_detail(detail::GAPS_PER_SECOND, gaps.len() as f64 / (watched / 1e9).max(1e-9))
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
-        // Of all the time together: parts are not of one length, and the mean over them is not that of the time.
+        // Over all the time together: parts differ in length, and their mean is not that of the time.
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());
@@ -324,7 +323,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
     }
 }
 
-/// Four buckets an octave from 1 µs.
+/// Four buckets per octave from 1 µs.
 fn count_by_octave(gaps: &[f64]) -> Vec<Bucket> {
     let mut counts: std::collections::BTreeMap<i32, u64> = std::collections::BTreeMap::new();
     for gap in gaps {

@@ -1,5 +1,5 @@
-//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; as the machine is, with idle states held off and
-//! tuned, under SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
+//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; on the machine as it is, with idle states held
+//! off and tuned, under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
 use std::io;
@@ -20,16 +20,16 @@ use os::Stop;
 
 const NAME: &str = "wakeup";
 
-/// A thread that is late goes on beyond its cycles' time for so long.
+/// A late thread continues beyond its cycles' time for this long.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Cycles beside a trace, the ring of which holds the events of some thousands.
 const MOST_TRACED: usize = 1_000;
 
-/// Above so many CPUs their distributions are kept together, not for each.
+/// With more CPUs, their distributions are saved together, not for each.
 const DISTRIBUTIONS: usize = 32;
 
-/// What is set for a thread.
+/// The tuning of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tuned {
     /// Nothing.
@@ -48,14 +48,14 @@ struct Setting {
 }
 
 impl Setting {
-    /// All of them, those of SCHED_FIFO last. A real-time thread has no slack: awake it is tuned.
+    /// All settings, those of SCHED_FIFO last. A real-time thread has no slack: for it `awake` is the same as tuned.
     fn all(priority: u8) -> Vec<Setting> {
         let other = [Tuned::Nothing, Tuned::Awake, Tuned::All].map(|tuned| Setting { priority: 0, tuned });
         let fifo = [Tuned::Nothing, Tuned::All].map(|tuned| Setting { priority, tuned });
         other.into_iter().chain(fifo.into_iter().filter(|_| priority > 0)).collect()
     }
 
-    /// The one that cyclictest measures: SCHED_FIFO and idle states held off, as far as `refused` leaves them.
+    /// cyclictest's setting: SCHED_FIFO with idle states held off, as far as not `refused`.
     fn of_cyclictest(priority: u8, refused: &Refused) -> Setting {
         let priority = if refused.fifo.is_some() { 0 } else { priority };
         let tuned = match (refused.idle_states.is_some(), priority) {
@@ -91,7 +91,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// Asks for both on a thread that ends at once.
+    /// Tries both on a thread that ends at once.
     fn find(cpu: u32, priority: u8) -> Self {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
@@ -101,7 +101,7 @@ impl Refused {
     }
 }
 
-/// What one thread saw.
+/// The results of one thread.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     thread: i32,
@@ -177,7 +177,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             if ended.is_err() {
                 break 'rounds;
             }
-            // Held for as long as the file is open; closing it, even by dying, ends the request.
+            // Held as long as the file is open; closing it, even by dying, ends the request.
             let held = (setting.tuned != Tuned::Nothing).then(|| os::hold_idle_states(0));
             let taken = thread_group::run(&cpus, |member| {
                 run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
@@ -212,7 +212,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups of a further pass beside the kernel's trace, which slows what it sees: by the last setting that was allowed. None where
+/// The latest wake-ups of a further pass beside the kernel's trace, which slows what it observes, with the last allowed setting. None if
 /// this process may not trace, and in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
@@ -226,7 +226,7 @@ fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], second
     seen.into_iter().map(|one| one.longest).collect::<Longest>().named(Some((&events, &own)))
 }
 
-/// What was refused, once each.
+/// Each refusal, once.
 fn report_refusals<'a>(
     context: &mut Context,
     seen: impl Iterator<Item = &'a Seen> + Clone,
@@ -266,8 +266,8 @@ fn sleep_until(ns: i64) {
     {}
 }
 
-/// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns. A thread that is
-/// late goes on beyond their time for `patience`.
+/// Latencies of this many wake-ups on each CPU, all at once, under SCHED_OTHER and on the unchanged machine, in ns. A late
+/// thread continues beyond their time for `patience`.
 pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
     let setting = Setting { priority: 0, tuned: Tuned::Nothing };
     let run = |member| run_cycles(member, setting, Wakeups::USUAL, cycles, patience, stop);
@@ -275,7 +275,7 @@ pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, 
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
-/// One thread's cycles: sleep until the next absolute time, see how late it is.
+/// One thread's cycles: sleep until the next absolute time, then measure the delay.
 fn run_cycles(
     member: Member,
     setting: Setting,
@@ -300,7 +300,7 @@ fn run_cycles(
     seen.slack = if setting.is_fifo() { None } else { os::timer_slack() };
     seen.latencies.reserve(cycles);
     let mut ready = ReadyTime::new();
-    // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
+    // Not Instant: the kernel's timer and this reading must use the same clock, to the nanosecond.
     let mut next = monotonic_ns() + interval;
     let end = monotonic_ns() + cycles as i64 * interval + patience.as_nanos() as i64;
     for _ in 0..cycles {
@@ -325,7 +325,7 @@ fn run_cycles(
         }
         next += interval;
         while now > next {
-            // cyclictest drops these without a word; each is a wake-up that never came.
+            // cyclictest drops these silently; each is a wake-up that never happened.
             next += interval;
             seen.missed += 1;
         }
@@ -384,7 +384,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
 }
 
-/// Keeps of the samples what tells how well the figure is repeated.
+/// Saves the samples' halves, which show how well the result is repeated.
 fn keep_halves(m: &mut Measurement) {
     if let Some(halves) = m.halves() {
         m.detail.set_parts(detail::HALVES, &halves);
@@ -392,8 +392,8 @@ fn keep_halves(m: &mut Measurement) {
     m.samples.clear();
 }
 
-/// Adds the wake-ups that a late one kept from happening (jHiccup's correction): each latency above the interval T
-/// stands for others of v − T, v − 2 T, …, down to the least that was measured: none would have come faster.
+/// Adds the wake-ups prevented by a late one (jHiccup's correction): each latency above the interval T represents
+/// others of v − T, v − 2 T, …, down to the least measured one: none would have been faster.
 fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
     let interval = interval as f64;
     let least = latencies.iter().copied().fold(f64::INFINITY, f64::min);

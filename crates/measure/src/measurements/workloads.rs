@@ -13,13 +13,13 @@ use crate::workloads::figures::Seen;
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
 use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
-/// What a run in a hurry looks at: the width of the core, and its arithmetic.
+/// The workloads of a quick run: the width of the core, and its arithmetic.
 const QUICK: [&str; 2] = ["nop", "flops"];
 
-/// What has no vectors in it.
+/// Workloads without vectors.
 const PLAIN: [&str; 3] = ["nop", "cpu-bound", "primes"];
 
-/// Slices of a loop, and passes of what is timed by the pass.
+/// Slices of a loop, and passes of a workload timed by the pass.
 const SLICES: usize = 7;
 
 pub(crate) const WORKLOADS: Measure = Measure {
@@ -94,7 +94,7 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     if context.stop.signal().is_some() && seen.run.slices.is_empty() || !seen.passes_checks(context, NAME) {
         return Ok(());
     }
-    // Beside vectors a core may run at another clock than its own.
+    // With vectors a core may run at another clock than its own.
     if PLAIN.contains(&definition.name) {
         context.clocks_seen.extend(seen.run.slices.iter().map(|slice| slice.clock_hz));
     }

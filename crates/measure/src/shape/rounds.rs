@@ -1,11 +1,11 @@
-//! Who meets whom: a round-robin tournament, and pairs that have no CPU in common.
+//! Who meets whom: a round-robin tournament, and disjoint pairs.
 
 use std::collections::BTreeSet;
 
 /// Two CPUs, by their positions.
 pub(super) type Pair = (usize, usize);
 
-/// Whom each meets in a round.
+/// The partner of each in a round.
 pub(super) type Round = Vec<Option<usize>>;
 
 /// The pairs of a round, the lower one first.
@@ -17,7 +17,7 @@ pub(super) fn ordered(one: usize, other: usize) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// Pairs that have no CPU in common, the first of these first, and the rest.
+/// Disjoint pairs, the first of these first, and the rest.
 pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     let mut taken = BTreeSet::new();
     pairs.into_iter().partition(|(a, b)| {
@@ -34,10 +34,10 @@ pub(super) fn rounds_of(n: usize) -> usize {
     (n + n % 2).saturating_sub(1)
 }
 
-/// Whom one of `n` meets in a round of a round-robin tournament; `None` where it has a round off.
+/// The partner of one of `n` in a round of a round-robin tournament; `None` in a round without one.
 pub(super) fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
     let rounds = rounds_of(n);
-    // The last of an even number stays where it is, the others walk around it.
+    // The last of an even number stays in place, the others rotate around it.
     let other = if one == rounds {
         (0..rounds).find(|other| 2 * other % rounds == round)?
     } else {

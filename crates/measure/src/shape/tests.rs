@@ -1,4 +1,4 @@
-//! What a look does and what it may take.
+//! The function and the cost of a look.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn one_cpu_has_nothing_to_look_at() {
 fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let Some(here) = machine.allowed_cpus().first() else { return };
-    // Offline, or taken away by a cpuset since: threads cannot be pinned there.
+    // Offline, or removed by a cpuset since: threads cannot be pinned there.
     let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
     let look = looker.look(false);
     assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
@@ -91,13 +91,13 @@ fn near_pairs_of_a_sample_lead_to_all_that_are_alike() {
         assert!(hidden.clone().all(|pair| positions.contains(&pair)), "{n} {step}");
         assert!(positions.len() <= n * 127 / 2 + 4 * n && rounds.len() < 40, "{n} {step}: {}", rounds.len());
         assert!(rounds.iter().flat_map(pairs_of).all(|pair| positions.contains(&pair)));
-        // Looks of before have no time of what was added, and each pair has a line and a place of its own.
+        // Earlier looks have no time for added pairs, and each pair has its own line and index.
         assert_eq!(looker.looks.looks[0].line_ns.len(), looker.lines.len());
         let look = Look { line_ns: line_ns(&looker), ..Look::default() };
         assert_eq!(looker.near(&look).len(), n / 2);
         assert!(looker.add_suspicious(&look).len() <= 40);
     }
-    // Where all pairs are looked at there is nothing to add.
+    // If all pairs are measured there is nothing to add.
     let mut all = Looker::new(&Machine::default(), &(0..8).collect()).unwrap();
     let look = Look { line_ns: vec![Some(9.0); 28], ..Look::default() };
     assert!(all.add_suspicious(&look).is_empty());
@@ -118,14 +118,14 @@ fn looks_keep_to_their_share_of_a_run() {
     let Some(looker) = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect()) else {
         return;
     };
-    // A run that is just beginning and about which nothing is known has no time for one.
+    // A run that is just beginning, without known times, has no time for one.
     let mut looker = looker;
     looker.look_when_due(false);
     assert!(looker.is_empty());
     let mut looker = looker.planned(10.0);
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);
-    // A second one so soon would be more than its share.
+    // A second one this soon would exceed its share.
     looker.last = None;
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);

@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::io::Read;
 
-/// What is waited for. In this order: where several threads of a command wait, the first of these is what holds it, since
-/// the others wait for the threads in it.
+/// What threads wait for. In this order: if several threads of a command wait, the first of these is what holds it up,
+/// since the others wait for the threads in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waiting {
     /// A disk.
     Disk,
-    /// What was written to get to a disk.
+    /// Written data on its way to a disk.
     Fsync,
-    /// Uninterruptible, with its call unseen: by the time that the call was read the thread was ready again.
+    /// Uninterruptible sleep in an unseen call: the thread was ready again before the call was read.
     Uninterruptible,
-    /// Memory that has to be read from a disk.
+    /// Memory to be read from a disk.
     Faults,
     /// A socket.
     Network,
@@ -21,11 +21,11 @@ pub enum Waiting {
     Terminal,
     /// Another process, through a pipe.
     Pipe,
-    /// The end of a sleep that it asked for.
+    /// The end of a requested sleep.
     Sleep,
     /// Whatever comes first on a set of files: poll, select, epoll, signals.
     Events,
-    /// A mutex that another thread holds, by what the futex is expected to be.
+    /// A mutex that another thread holds, by the futex's expected value.
     Mutex,
     /// A lock, or a condition that another thread brings about.
     Lock,
@@ -64,17 +64,17 @@ impl Waiting {
 pub(super) enum Call {
     /// This, whatever its arguments are.
     Waits(Waiting),
-    /// A futex: a mutex by its operation and the value that it is expected to have.
+    /// A futex: a mutex if its operation and its expected value show it.
     Futex,
-    /// What its first argument is open on.
+    /// By the file of its first argument.
     OnAFile,
-    /// Events on as many files as its first argument specifies; a sleep where that is 0.
+    /// Events on as many files as its first argument specifies; a sleep if that is 0.
     Select,
     /// The same with the number second.
     Poll,
 }
 
-/// The instruction sets whose numbers are known. Programs of 32 bits have others.
+/// The instruction sets with known numbers. 32-bit programs use others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
     X86,
@@ -82,7 +82,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// That of the program that a process runs, by the head of its file; `None` for others, of 32 bits too.
+    /// That of a process's program, by the head of its file; `None` for others, including 32-bit ones.
     pub(super) fn of_process(pid: i32) -> Option<Self> {
         let mut head = [0; 20];
         File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;

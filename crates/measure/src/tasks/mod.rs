@@ -1,8 +1,8 @@
-//! What the threads of any processes do, looked at from outside: their states, what they wait in, their time on a CPU and
-//! ready for one.
+//! The activity of any processes' threads, observed from outside: their states, what they wait in, their time on a CPU
+//! and ready for one.
 //!
-//! [`Sampler`] watches a set of processes and what they start, a command of ours or services that run already, and reports what
-//! could not be read.
+//! [`Sampler`] watches a set of processes and what they start, a command of ours or running services, and reports what could
+//! not be read.
 
 mod calls;
 mod program;

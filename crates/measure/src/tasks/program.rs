@@ -1,4 +1,4 @@
-//! Programs whose threads are looked at: what their calls mean, and whether their threads park.
+//! Programs of observed threads: the meaning of their calls, and whether their threads park.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -9,14 +9,14 @@ use super::waiting::find_reason;
 
 /// A section that Go's linker writes, stripped or not.
 const GO: &[u8] = b".go.buildinfo";
-/// Bytes of names that are read.
+/// The most bytes of names to read.
 const MOST_NAMES: u64 = 64 << 10;
 
-/// What tells what the calls of a program's threads mean.
+/// What determines the meaning of the calls of a program's threads.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     machine: Option<Machine>,
-    /// Whether it is one of Go, once that was asked.
+    /// Whether it is a Go program, once determined.
     is_go: OnceCell<bool>,
 }
 
@@ -25,15 +25,15 @@ impl Program {
         Self { machine: Machine::of_process(pid), is_go: OnceCell::new() }
     }
 
-    /// What a thread of it waits for, as [`find_reason`] has it.
+    /// What a thread of it waits for, from [`find_reason`].
     pub(super) fn find_reason(&self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
         let waiting = find_reason(pid, tid, state, self.machine)?;
         let is_go = || *self.is_go.get_or_init(|| Self::is_go(pid));
         Some(if waiting == Waiting::Lock && is_go() { Waiting::Unknown } else { waiting })
     }
 
-    /// Whether a process's program is one of Go, by the names of its file's sections. Its goroutines wait where the kernel does not see it,
-    /// and its threads park on a futex while there is no work for them: that is no lock.
+    /// Whether a process's program is a Go program, by the names of its file's sections. Its goroutines' waits are invisible to the kernel,
+    /// and its threads park on a futex while they have no work, which is not a lock.
     fn is_go(pid: i32) -> bool {
         let names = || {
             let file = File::open(format!("/proc/{pid}/exe")).ok()?;

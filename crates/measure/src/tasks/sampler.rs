@@ -1,5 +1,5 @@
-//! Looks at the threads of processes now and then. A look is cheap and there are few: how much of one CPU's time goes into looking
-//! is its caller's choice.
+//! Looks at the threads of processes now and then. A look is cheap and there are few: the caller chooses their share of one CPU's
+//! time.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -12,35 +12,34 @@ use super::turns::{Key, Turns};
 use super::waiting;
 use os::child;
 
-/// Commands that end before this are not looked at: what they are bound by is their start.
+/// Commands that end before this are not looked at: they are bound by their start.
 pub const FIRST: Duration = Duration::from_millis(20);
-/// Between two looks, at most, however long they take.
+/// The longest time between two looks, whatever their cost.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
-/// Threads of which all is kept; the time of those beyond is in the command's sums.
+/// Threads saved separately; the time of further ones is in the command's sums.
 const MOST_KEPT: usize = 20_000;
 
-/// Ready threads that are asked for their call, in one look.
+/// The most ready threads whose call is read in one look.
 const MOST_READY_ASKED: usize = 4;
 
-/// After so long, threads that run now have run since the processes were found.
+/// After this long, running threads count as running since the processes were found.
 const UNKNOWN: Duration = Duration::from_millis(400);
 
-/// How much looking may cost.
+/// The limits of looking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// One look may take this share of the time until the next.
+    /// One look may use this share of the time until the next.
     cost: u32,
-    /// Between two looks, at least.
+    /// The least time between two looks.
     between: Duration,
-    /// Threads looked at in one look. Where there are more, those that ran lately are looked at and the others take turns.
+    /// Threads per look. If there are more, those that ran lately are looked at and the others alternate.
     threads: usize,
-    /// Waiting threads of which it is found out what they wait for, in one look.
+    /// Waiting threads whose cause is determined, per look.
     waiting: usize,
-    /// Whether migrations are asked for, and how often each thread had been taken off a CPU before the beginning: two more files a
-    /// thread.
+    /// Whether to read migrations, and each thread's earlier involuntary switches: two more files per thread.
     moves: bool,
-    /// Whether what the processes start is looked at, too, and every thread that waits is asked for its reason; otherwise only those
-    /// that were seen to run.
+    /// Whether also to look at what the processes start, and to determine the cause for every waiting thread; otherwise only for
+    /// those seen running.
     whole: bool,
 }
 
@@ -54,7 +53,7 @@ impl Effort {
         moves: true,
         whole: true,
     };
-    /// For processes in production, which are watched for long.
+    /// For processes in production, watched for a long time.
     pub const BESIDE: Self = Self {
         cost: 400,
         between: Duration::from_millis(100),
@@ -63,7 +62,7 @@ impl Effort {
         moves: false,
         whole: true,
     };
-    /// For the busiest processes of a machine, whichever they are at the moment.
+    /// For the busiest processes of a machine, whichever they currently are.
     pub const BUSIEST: Self = Self { threads: 64, whole: false, ..Self::BESIDE };
 }
 
@@ -72,31 +71,31 @@ impl Effort {
 pub struct Sampler {
     effort: Effort,
     pids: Vec<i32>,
-    /// The command of ours whose children become ours when it leaves them behind.
+    /// The command of ours, whose orphaned children become ours.
     child: Option<i32>,
     first: bool,
-    /// When all are looked at once, where they are many: until then nobody knows which of them run.
+    /// When all are looked at once, if there are many: until then it is unknown which of them run.
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
-    /// Looks at which a thread that had just run was in a call to sync.
+    /// Looks at which a thread that had just run was in a sync call.
     syncs: u64,
-    /// When it was taken last what was seen.
+    /// When the results were last taken.
     taken: Instant,
     seen: Seen,
     clocks: Vec<f64>,
-    /// Whether the kernel tells current clocks.
+    /// Whether the kernel reports current clocks.
     has_clocks: bool,
 }
 
-/// What one look found.
+/// The findings of one look.
 #[derive(Default)]
 struct Look {
     active: u64,
-    /// Those of them whose call was asked for.
+    /// Those of them whose call was read.
     asked: usize,
     sleepers: Vec<Sleeper>,
-    /// The thread that had most of a CPU since the look before, ns, and its CPU.
+    /// The thread with the most CPU time since the previous look, ns, and its CPU.
     busiest: Option<(u64, u32)>,
 }
 
@@ -118,20 +117,20 @@ impl Sampler {
         }
     }
 
-    /// For the command with this process number, which stands before its beginning and has had that.
+    /// For the command with this process number, which has not begun yet and has used this much.
     pub(crate) fn of_child(pid: i32, prepared: Had) -> Self {
         let threads = HashMap::from([((pid, pid), Thread::since(pid, pid, prepared))]);
         Self { child: Some(pid), threads, first: true, ..Self::new(Effort::MEASURED, &[pid]) }
     }
 
-    /// For processes that run already, from now on.
+    /// For running processes, from now on.
     pub fn of_processes(pids: &[i32], effort: Effort) -> Self {
         let mut sampler = Self::new(effort, &[]);
         pids.iter().for_each(|pid| sampler.add(*pid));
         sampler
     }
 
-    /// Looks at one more process, which runs already, from now on.
+    /// Also looks at one more running process, from now on.
     pub fn add(&mut self, pid: i32) {
         if self.pids.contains(&pid) {
             return;
@@ -163,14 +162,14 @@ impl Sampler {
         self.all_at = Some(Instant::now() + UNKNOWN);
     }
 
-    /// Looks at these processes and at no others from now on.
+    /// Looks only at these processes from now on.
     pub fn look_at_only(&mut self, pids: &[i32]) {
         self.pids.retain(|pid| pids.contains(pid));
         pids.iter().for_each(|pid| self.add(*pid));
         self.turns.begin_anew();
     }
 
-    /// No longer looks at a process; what was seen of it stays.
+    /// No longer looks at a process; earlier results stay.
     pub fn forget(&mut self, pid: i32) {
         self.pids.retain(|other| *other != pid);
     }
@@ -180,9 +179,9 @@ impl Sampler {
         if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
     }
 
-    /// Looks, and does what else is done at each look: when to look again.
+    /// Looks, and does the other work of each look; returns when to look again.
     pub(crate) fn look_with(&mut self, and: impl FnOnce(&mut Self)) -> Duration {
-        // Of its CPU time: where others have the CPU, a look takes long and costs no more.
+        // By its CPU time: if other tasks have the CPU, a look takes long but costs no more.
         let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
         let (from, cpu_from) = (Instant::now(), cpu());
         self.sample();
@@ -192,24 +191,24 @@ impl Sampler {
         (cost.unwrap_or_else(|| from.elapsed()) * share).clamp(between, MOST_BETWEEN)
     }
 
-    /// The command itself has ended and was not waited for yet: its first thread's figures are final.
+    /// The command itself has ended and was not waited for yet: its first thread's values are final.
     pub(crate) fn exited(&mut self, pid: i32) {
         self.look_at(pid, pid);
     }
 
-    /// The threads that were seen.
+    /// The threads seen.
     pub(crate) fn tids(&self) -> impl Iterator<Item = i32> + '_ {
         self.threads.keys().map(|(_, tid)| *tid)
     }
 
-    /// Times that the threads which ran since the last [`Self::take`] were taken off a CPU, of those that are there still.
+    /// Involuntary switches of the threads that ran since the last [`Self::take`] and still exist.
     pub(crate) fn involuntary_switches(&mut self) -> u64 {
         let looked = self.threads.values_mut().filter(|thread| thread.looks > 0);
         looked.map(Thread::take_involuntary_switches).sum()
     }
 
-    /// All that was seen since the beginning, or since this was asked last; the median of the clocks that were seen, Hz. Threads that
-    /// take turns have what they had since their last.
+    /// All results since the beginning, or since the last call; and the median of the observed clocks, Hz. Alternating threads have
+    /// those since their last turn.
     pub fn take(&mut self) -> (Seen, Option<f64>) {
         let mut seen = std::mem::take(&mut self.seen);
         let since_taken = self.taken.elapsed().as_nanos() as u64;
@@ -220,7 +219,7 @@ impl Sampler {
         for thread in self.threads.values_mut().filter(|thread| thread.looks > 0) {
             let mut since = thread.clone();
             since.leave_out_before();
-            // One that waited since its last turn did so before this was asked last, too.
+            // One that has waited since its last turn did so also before the last call.
             since.blocked_ns = since.blocked_ns.min(since_taken);
             seen.threads.push(since);
             thread.restart();
@@ -238,7 +237,7 @@ impl Sampler {
         (seen, clock)
     }
 
-    /// The thread at a look, with what it had on a CPU since the look before, ns, and whether it was put on one.
+    /// The thread at a look, with its CPU time since the previous look, ns, and whether it was put on a CPU.
     fn look_at(&mut self, pid: i32, tid: i32) -> Option<(&mut Thread, u64, bool)> {
         let key = (pid, tid);
         if self.threads.len() >= MOST_KEPT && !self.threads.contains_key(&key) {
@@ -248,10 +247,10 @@ impl Sampler {
         let thread = self.threads.entry(key).or_insert_with(|| Thread::new(pid, tid));
         let (on_cpu, slices, known) = (thread.on_cpu_ns, thread.slices, thread.cpu.is_some());
         if thread.refresh(self.effort.moves) {
-            // Of one that has another's number now, nothing.
+            // Nothing for a thread with a reused number.
             let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
             let again = known && thread.slices > slices;
-            // Who has not run has started none.
+            // A thread that has not run has started none.
             if self.effort.whole && (again || !known || !thread.children.is_empty()) {
                 thread.children = thread::children(pid, tid);
             }
@@ -270,7 +269,8 @@ impl Sampler {
         match state {
             'R' => {
                 look.active += 1;
-                // Who waits now and then may have begun to, and hardly any look finds it waiting where others have the CPUs.
+                // A thread that waits now and then may have begun to, and hardly any look finds it waiting if others have
+                // the CPUs.
                 if again && look.asked < MOST_READY_ASKED {
                     look.asked += 1;
                     self.syncs += u64::from(waiting::is_in_sync(pid, tid, Machine::of_process(pid)));
@@ -288,7 +288,7 @@ impl Sampler {
         self.turns.note((pid, tid), grown > 0 || again || matches!(state, 'R' | 'D'));
     }
 
-    /// Lists all threads. Where they are few, each is looked at meanwhile, and what it has started, too.
+    /// Lists all threads. If there are few, each is looked at meanwhile, and also what it has started.
     fn list(&mut self, look: &mut Look) {
         let mut processes = self.pids.clone();
         processes.extend(self.child.map(child::adopted_beside).unwrap_or_default());
@@ -323,7 +323,7 @@ impl Sampler {
             let (ran_lately, others) = self.turns.next(self.effort.threads, all);
             ran_lately.into_iter().for_each(|key| self.visit(key, &mut look));
             for key in others {
-                // One file tells of most that they have not run.
+                // For most, one file shows that they have not run.
                 if let Some(thread) = self.threads.get_mut(&key)
                     && thread.is_as_it_was()
                 {
@@ -354,12 +354,12 @@ impl Sampler {
         }
     }
 
-    /// What the threads wait for; the first of it. Those that wait again and again are asked first.
+    /// What the threads wait for, and the first of these. Those that wait repeatedly are asked first.
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
         let threads = &mut self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
         if !self.effort.whole {
-            // Those that sleep for long, as most threads of a server do, hold nothing back.
+            // Long sleepers, as most threads of a server are, hold nothing up.
             sleepers.retain(|one| one.state == 'D' || one.state == 'S' && ran(one));
         }
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
     use std::process::{Child, Command, Stdio};
 
-    /// Python with so many threads that wait, whose first one runs a little, again and again.
+    /// Python with this many waiting threads, whose first one repeatedly runs a little.
     fn program(threads: usize) -> Child {
         let script = format!(
             "import threading, time\n\
@@ -399,7 +399,7 @@ mod tests {
         let before = Had::read(pid, pid);
         let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let (mut on_cpu, mut others) = (0, HashSet::new());
-        // The first times tell which of them runs.
+        // The first times show which of them runs.
         for time in 0..8 {
             for _ in 0..3 {
                 sampler.tick();

@@ -1,4 +1,4 @@
-//! What was seen of threads, summed over looks.
+//! Observations of threads, summed over looks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,22 +8,22 @@ use super::calls::Waiting;
 use super::program::Program;
 use super::thread::Thread;
 
-/// A thread that waits, at one look.
+/// A waiting thread, at one look.
 #[derive(Debug)]
 pub(super) struct Sleeper {
     pub(super) pid: i32,
     pub(super) tid: i32,
     pub(super) state: char,
-    /// Whether it had been on a CPU since the look before.
+    /// Whether it had been on a CPU since the previous look.
     pub(super) again: bool,
 }
 
-/// What was seen of the threads.
+/// Observations of the threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Looks, and how many threads ran or were ready to run at them.
+    /// Looks, and how many threads ran or were ready at them.
     pub looks: Looks,
-    /// At idle looks: what held them all.
+    /// At idle looks: what held all threads up.
     pub waiting: BTreeMap<Waiting, u64>,
     /// At all looks: what threads waited for.
     pub waits: BTreeMap<Waiting, Waits>,
@@ -31,16 +31,16 @@ pub struct Seen {
     pub locks: Option<LockWaits>,
     /// The threads seen, those with the most CPU time first.
     pub threads: Vec<Thread>,
-    /// Threads that had no turn: when they had one last, they waited, and had not run since the one before.
+    /// Threads without a turn: at their last turn they waited, and had not run since the one before.
     pub resting: usize,
     /// Most threads at one look.
     pub most_threads: usize,
-    /// Whether there were more threads than are looked at.
+    /// Whether there were more threads than the limit.
     pub too_many: bool,
 }
 
 impl Seen {
-    /// Adds a look that found so many threads at work.
+    /// Adds a look that found this many active threads.
     pub(super) fn add_look(&mut self, active: u64) {
         self.looks.all += 1;
         self.looks.active += active;
@@ -48,7 +48,7 @@ impl Seen {
         self.looks.idle += u64::from(active == 0);
     }
 
-    /// Adds what threads wait for, which `hear` hears of each; the first of it.
+    /// Adds what threads wait for, which `hear` determines for each; returns the first of these.
     pub(super) fn ask(
         &mut self,
         sleepers: impl Iterator<Item = Sleeper>,
@@ -71,8 +71,8 @@ impl Seen {
         first
     }
 
-    /// Says what waits whose call was not seen were for, by those whose call was, and by `syncs`, other looks at calls to sync: on a
-    /// busy machine a thread that is woken has left its call's place before anybody reads it.
+    /// Attributes waits in unseen calls, by the waits in seen ones, and by `syncs`, other looks at sync calls: on a busy machine a
+    /// woken thread has left its call before it is read.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
         let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
@@ -88,7 +88,8 @@ impl Seen {
     }
 }
 
-/// What threads waited for at all looks, by the words that records have; `locks`: where threads waited longest for locks.
+/// What threads waited for at all looks, by the words in records; `locks`: of the process whose threads waited longest
+/// for locks.
 pub fn thread_waits<'a>(all: impl IntoIterator<Item = &'a Seen>, locks: Option<LockWaits>) -> ThreadWaits {
     let mut waits = ThreadWaits::new();
     for (what, seen) in all.into_iter().flat_map(|seen| &seen.waits) {

@@ -1,5 +1,5 @@
-//! How long threads were blocked between two runs, and in what: what tells threads that meet at a lock from those of a pool
-//! that have nothing to do.
+//! How long threads were blocked between two runs, and in what: this distinguishes threads that contend for a lock from
+//! idle threads of a pool.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,35 +8,35 @@ use record::command_run::LockWaits;
 
 use super::calls::Waiting;
 
-/// Looks at a thread that never ran, from which on it is stuck.
+/// From this many looks on, a thread that never ran is stuck.
 const STUCK_LOOKS: u64 = 3;
-/// Waits for a lock that ended, from which on a thread meets others there. Who waits for another's end waits once, and for its
-/// helpers' start perhaps.
+/// From this many ended waits for a lock on, a thread contends there. A thread waits once for another's end, and perhaps for
+/// its helpers' start.
 const MEETS: u64 = 3;
 
-/// What looks at one thread say of its waits.
+/// The waits of one thread, from looks at it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spells {
     /// How often it had been put on a CPU at the last look.
     slices: Option<u64>,
-    /// The first look, the first at which it had run since the one before, and the last look: what it had had on a CPU and ready for
-    /// one until then, ns.
+    /// The first look, the first at which it had run since the one before, and the last look: its CPU and ready time until then, ns.
     first: Option<u64>,
     first_run: Option<(Instant, u64)>,
     last: u64,
-    /// Blocked between the first and the last look at which it had run: a wait that has no end may be for work.
+    /// Blocked time between the first and the last look at which it had run: a wait without an end may be for work.
     blocked_ns: u64,
     /// Looks at which it waited; those of them in a lock, and in one that is certainly a mutex.
     waited: u64,
     lock: u64,
     mutex: u64,
-    /// Whether it waited for a lock since it ran last, and how many such waits ended.
+    /// Whether it waited for a lock since it last ran, and how many such waits ended.
     in_lock: bool,
     ended: u64,
 }
 
 impl Spells {
-    /// Looks: what it has had on a CPU and ready for one, ns, and how often it was put on one. Whether it ran since the look before.
+    /// Adds a look: its CPU and ready time so far, ns, and how often it was put on a CPU. Returns whether it ran since the previous
+    /// look.
     pub(super) fn look(&mut self, now: Instant, had: u64, slices: u64) -> bool {
         let ran = self.slices.is_some_and(|before| slices > before);
         self.slices = Some(slices);
@@ -51,7 +51,7 @@ impl Spells {
         ran
     }
 
-    /// It waits, for that.
+    /// It waits for this.
     pub(super) fn waits(&mut self, waiting: Waiting) {
         self.waited += 1;
         self.lock += u64::from(waiting.is_a_lock());
@@ -59,18 +59,18 @@ impl Spells {
         self.mutex += u64::from(waiting == Waiting::Mutex);
     }
 
-    /// Whether it was seen to run.
+    /// Whether it was seen running.
     pub(super) fn ran(&self) -> bool {
         self.first_run.is_some()
     }
 
-    /// From now on, as if it had been looked at first when it was looked at last.
+    /// From now on, as if its last look were its first.
     pub(super) fn restart(&mut self) {
         *self = Self { slices: self.slices, first: Some(self.last), last: self.last, ..Self::default() };
     }
 }
 
-/// Of threads by their processes: those of the process whose threads waited longest for locks, or are stuck in one.
+/// For threads with their processes: the lock waits of the process whose threads waited longest, or are stuck in one.
 pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> Option<LockWaits> {
     let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
     for (pid, thread) in threads {
@@ -98,7 +98,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A thread at looks 100 ms apart: what it had then, how often it was on a CPU, what it waited for.
+    /// A thread at looks 100 ms apart: its time, how often it was on a CPU, what it waited for.
     fn thread(looks: &[(u64, u64, Option<Waiting>)]) -> Spells {
         let (mut spells, began) = (Spells::default(), Instant::now());
         for (at, (had_ms, slices, waiting)) in looks.iter().enumerate() {
@@ -114,9 +114,9 @@ mod tests {
         let looks =
             [(0, 1, mutex), (10, 2, mutex), (10, 2, mutex), (50, 7, mutex), (60, 8, None), (60, 8, mutex)];
         let runs = thread(&looks);
-        // A wait that is longer than between two looks counts; that after the last run does not.
+        // A wait longer than the time between two looks counts; that after the last run does not.
         assert_eq!((runs.blocked_ns, runs.waited, runs.mutex, runs.ended), (250 * MS, 5, 5, 3));
-        // One that waits for another's end has one wait, however long.
+        // A thread that waits for another's end has one wait, however long.
         let joins = thread(&[(0, 1, lock), (5, 2, lock), (5, 2, lock), (5, 2, lock), (6, 3, None)]);
         assert_eq!((joins.blocked_ns, joins.ended), (299 * MS, 2));
         assert_eq!(longest([(1, &joins)].into_iter()), None);
@@ -127,12 +127,12 @@ mod tests {
         let other = thread(&[(0, 1, None), (100, 1, None), (200, 1, None)]);
         assert!(!parked.ran() && woken.ran() && woken.blocked_ns == 0);
         assert_eq!(longest([(1, &parked), (1, &woken), (1, &other)].into_iter()), None);
-        // Of two processes the one that waited; what the other did is none of it.
+        // Of two processes the one that waited; the other's threads do not count.
         let waits = longest([(1, &runs), (1, &parked), (2, &other)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.25, 0.25, 0.06, 0));
         let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.active, waits.stuck), (0.0, 0.0, 2));
-        // What follows is another interval.
+        // The rest is another interval.
         let mut again = runs;
         again.restart();
         assert_eq!(longest([(1, &again)].into_iter()), None);

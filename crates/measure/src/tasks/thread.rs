@@ -8,14 +8,14 @@ use super::spells::Spells;
 use machine::text::field;
 use os::procfs::{Stat, TICK_NS, schedstat};
 
-/// What was seen of one thread, up to the last look at it.
+/// Observations of one thread, up to the last look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
     /// Its process.
     pub pid: i32,
     /// Its own number.
     pub tid: i32,
-    /// Its name, as the kernel has it.
+    /// Its name in the kernel.
     pub name: String,
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
@@ -23,43 +23,43 @@ pub struct Thread {
     pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Times that it was put on a CPU: that of its switches.
+    /// How often it was put on a CPU: the count of its switches.
     pub slices: u64,
-    /// Times that the kernel moved it to another CPU, if the kernel exposes it (CONFIG_SCHED_DEBUG).
+    /// How often the kernel moved it to another CPU, if the kernel exposes it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// Nanoseconds between the first look at it and the last in which it neither had a CPU nor was ready for one.
     pub blocked_ns: u64,
-    /// When it was looked at first, and what it had had on a CPU and ready for one until then.
+    /// The first look, and its CPU and ready time until then.
     pub(crate) first: Option<(Instant, u64)>,
-    /// When it was looked at last, and when it was started: another may have its number by then.
+    /// The last look, and its start time: its number may be reused.
     pub(crate) last: Option<Instant>,
     pub(crate) started: Option<u64>,
-    /// What it had had before it was watched, or when its figures were taken last.
+    /// Its use before it was watched, or when its values were last taken.
     pub(crate) had: Had,
-    /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
+    /// Nanoseconds that it waited for a disk, if the kernel accounts delays.
     pub disk_ns: u64,
-    /// What it was blocked in between its runs.
+    /// What blocked it between its runs.
     pub(crate) spells: Spells,
-    /// Times that it had been taken off a CPU when that was asked last; `None` when it was not yet.
+    /// Involuntary switches at their last reading; `None` before the first.
     pub(crate) involuntary: Option<u64>,
     /// The processes that it started, as the kernel lists them.
     pub(crate) children: Vec<i32>,
     /// Looks at it.
     pub looks: u64,
-    /// The CPU on which it was last.
+    /// Its last CPU.
     pub cpu: Option<u32>,
     /// Its state at the last look: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
     pub state: char,
 }
 
-/// A file of /proc, in one piece: its length is not known before, and reading piece by piece may mix two states.
+/// A file of /proc, in one piece: its length is unknown, and reading piece by piece may mix two states.
 fn read(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a thread has had until now.
+/// A thread's use until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Had {
     /// Nanoseconds on a CPU.
@@ -83,7 +83,7 @@ pub struct Had {
 }
 
 impl Had {
-    /// Of a process's thread until now; nothing of what /proc does not show.
+    /// A thread's use until now; zero where /proc does not show it.
     pub(crate) fn read(pid: i32, tid: i32) -> Self {
         let place = format!("/proc/{pid}/task/{tid}");
         let read_at = Some(Instant::now());
@@ -105,7 +105,7 @@ impl Had {
     }
 }
 
-/// Times that a thread was taken off a CPU until now.
+/// A thread's involuntary switches until now.
 pub(super) fn involuntary_switches(pid: i32, tid: i32) -> u64 {
     switches(pid, tid).1
 }
@@ -117,7 +117,7 @@ fn switches(pid: i32, tid: i32) -> (u64, u64) {
     (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
-/// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels built without that count.
+/// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels without that count.
 pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
@@ -132,7 +132,7 @@ impl Thread {
         Self { pid, tid, state: 'S', involuntary: Some(0), ..Self::default() }
     }
 
-    /// One that was looked at before it was watched, and had had that.
+    /// A thread that was looked at before it was watched, with its use until then.
     pub(super) fn since(pid: i32, tid: i32, had: Had) -> Self {
         let first = had.read_at.map(|at| (at, had.on_cpu_ns.saturating_add(had.runnable_ns)));
         let Had { on_cpu_ns, runnable_ns, slices, .. } = had;
@@ -143,7 +143,7 @@ impl Thread {
         thread
     }
 
-    /// Looks at it, and with `moves` at how often it migrated; `false` when it is gone.
+    /// Looks at it, and with `moves` at its migrations; `false` if it no longer exists.
     pub fn refresh(&mut self, moves: bool) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse) else {
@@ -161,7 +161,7 @@ impl Thread {
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
-        // Who was on no CPU was moved to none.
+        // A thread that was on no CPU was not moved.
         if moves && (self.last.is_none() || slices > self.slices) {
             self.migrations = self.migrations.max(migrations(&place));
         }
@@ -178,8 +178,8 @@ impl Thread {
         true
     }
 
-    /// What of the time since the first look was neither on a CPU nor ready for one. Summed over all looks: the kernel brings the
-    /// time of a thread that runs up to date at ticks alone.
+    /// Adds the part of the time since the first look that was neither on a CPU nor ready for one. Summed over all looks: the
+    /// kernel updates the time of a running thread only at ticks.
     fn note_blocked(&mut self, now: Instant) {
         let had = self.on_cpu_ns.saturating_add(self.runnable_ns);
         let (since, before) = *self.first.get_or_insert((now, had));
@@ -189,7 +189,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Leaves out what it had had before it was watched.
+    /// Excludes its use before it was watched.
     pub(super) fn leave_out_before(&mut self) {
         let had = &self.had;
         self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
@@ -218,19 +218,19 @@ impl Thread {
         self.spells.restart();
     }
 
-    /// Times that it was taken off a CPU since this was asked last.
+    /// Its involuntary switches since the last call.
     pub(super) fn take_involuntary_switches(&mut self) -> u64 {
         if self.slices <= self.had.slices {
             return 0;
         }
-        // One that is gone has none; what is not known yet was before.
+        // An ended one has none; unknown ones were earlier.
         let now = involuntary_switches(self.pid, self.tid);
         let before = self.involuntary.replace(now).unwrap_or(now);
         now.saturating_sub(before)
     }
 
-    /// Whether it waited at the last look and was on no CPU since: one look, at one file. One that became ready and still waits for its
-    /// first run since is not told apart.
+    /// Whether it waited at the last look and was on no CPU since: one look, at one file. A thread that became ready since but has not
+    /// run yet is not distinguished.
     pub(super) fn is_as_it_was(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);
         let is = self.state != 'R'
@@ -252,7 +252,7 @@ pub(crate) fn list_threads(pid: i32) -> Vec<i32> {
     os::procfs::numbers(format!("/proc/{pid}/task")).collect()
 }
 
-/// The processes that a thread has started and that still are there; nothing on kernels that do not list them.
+/// The running processes that a thread has started; nothing on kernels that do not list them.
 pub(crate) fn children(pid: i32, tid: i32) -> Vec<i32> {
     let text = read(&format!("/proc/{pid}/task/{tid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
@@ -290,9 +290,9 @@ mod tests {
         };
         let known = look(Thread::since(1, 1, had), 100_000, 25_000);
         assert_eq!(known.blocked_ns, 100_000 - 20_000 - 2_000);
-        // What was on a CPU all the time may have had a little more of it, by the kernel's clock.
+        // A thread on a CPU all the time may have a little more of it, by the kernel's clock.
         assert_eq!(look(known, 100_000, 500_000).blocked_ns, 0);
-        // Of one that came meanwhile it counts from the first look on.
+        // For a thread that appeared meanwhile it counts from the first look on.
         let new = look(Thread::new(1, 2), 50_000, 20_000);
         assert_eq!(new.blocked_ns, 0);
         assert_eq!(look(new, 90_000, 30_000).blocked_ns, 30_000);

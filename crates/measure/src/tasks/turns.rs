@@ -1,4 +1,5 @@
-//! Which threads are looked at: all of them where they are few; else those that ran lately, and the others one part after another.
+//! Which threads are looked at: all of them if there are few; otherwise those that ran lately, and the others one part after
+//! another.
 
 use std::collections::HashSet;
 
@@ -7,14 +8,14 @@ pub(super) type Key = (i32, i32);
 
 /// Of the threads at one look, the share for those that ran lately.
 const RAN_LATELY: (usize, usize) = (3, 4);
-/// Others that are looked at in one look, as a multiple of the threads that may be: one file each tells that they have not run.
+/// Other threads per look, as a multiple of the allowed number: one file for each shows that they have not run.
 const CHEAPER: usize = 4;
 
-/// Threads in turns.
+/// Alternating threads.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     listed: Vec<Key>,
-    /// The first that had no turn yet.
+    /// The first without a turn yet.
     at: usize,
     are_many: bool,
     ran: HashSet<Key>,
@@ -23,27 +24,27 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// All threads, when they were listed last.
+    /// All threads in the last list.
     pub(super) fn listed(&self) -> &[Key] {
         &self.listed
     }
 
-    /// Whether more were listed than one look is for.
+    /// Whether there are more than one look covers.
     pub(super) fn are_many(&self) -> bool {
         self.are_many
     }
 
-    /// Whether all had a turn since they were listed, so that they are to be listed anew.
+    /// Whether all had a turn since they were listed, so that a new list is due.
     pub(super) fn are_over(&self) -> bool {
         !self.are_many || self.at >= self.listed.len()
     }
 
-    /// They are to be listed before the next look.
+    /// A new list is due before the next look.
     pub(super) fn begin_anew(&mut self) {
         self.at = self.listed.len();
     }
 
-    /// These are all, of which one look is for so many.
+    /// Begins with all of these; one look covers this many.
     pub(super) fn begin(&mut self, listed: Vec<Key>, most: usize) {
         self.are_many = listed.len() > most;
         (self.listed, self.at) = (listed, 0);
@@ -65,7 +66,7 @@ impl Turns {
         }
     }
 
-    /// Those that ran lately, and others, for a look at so many, or at all others.
+    /// Those that ran lately, and others, for a look at this many, or with all others.
     pub(super) fn next(&mut self, most: usize, all: bool) -> (Vec<Key>, Vec<Key>) {
         let most_ran = most * RAN_LATELY.0 / RAN_LATELY.1;
         if self.queue.len() < most_ran.min(self.ran.len()) {
@@ -108,7 +109,7 @@ mod tests {
             looks += 1;
         }
         assert_eq!((others.len(), looks), (999, 63));
-        // Where more run than one look is for, each has a turn within as many looks as that takes.
+        // If more threads run than one look covers, each has a turn within as many looks as that takes.
         all.iter().for_each(|key| turns.note(*key, true));
         turns.begin(all, 16);
         let mut ran = HashSet::new();

@@ -1,12 +1,12 @@
-//! What a thread that is not on a CPU waits for: by the system call that it is in and the file which that is about, or else by
-//! the kernel's function in which it sleeps.
+//! What a thread off the CPU waits for: by its system call and that call's file, otherwise by the kernel's function in which
+//! it sleeps.
 
 use std::fs;
 
 use super::calls::{Call, Machine, Waiting, find_call};
 
-/// What a thread in this state (of /proc/PID/stat) waits for; `None` where nothing of it may be read. Numbers of calls mean
-/// what they do to a program for `machine`; to others nothing.
+/// What a thread in this state (of /proc/PID/stat) waits for; `None` if nothing of it is readable. Numbers of calls have
+/// their meaning in programs for `machine`; for others they mean nothing.
 pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machine>) -> Option<Waiting> {
     let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
     let call = text("syscall").as_deref().and_then(parse);
@@ -19,7 +19,7 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     // Outside of any call, uninterruptible sleep is a page fault.
     let paging = state == 'D' && call.is_some_and(|(number, ..)| number == -1);
     let named = if paging { Some(Waiting::Faults) } else { named };
-    // A function tells where a call does not, and what a call on a lock is held up by.
+    // A function decides if a call does not, and shows what holds a call on a lock up.
     let function = || find_by_function(text("wchan")?.trim());
     match named {
         Some(named) if state != 'D' || !named.is_a_lock() => Some(named),
@@ -32,7 +32,7 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     }
 }
 
-/// Whether a thread that was ready or running a moment ago has begun to wait in a call to sync.
+/// Whether a thread that was just ready or running has begun to wait in a sync call.
 pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
     let call = || {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
@@ -44,7 +44,7 @@ pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
 /// The number of a call and its first three arguments.
 pub(crate) type Arguments = (i64, u64, u64, u64);
 
-/// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with the stack and the place in the program alone, is outside of any call.
+/// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack and the address in the program, is outside of any call.
 fn parse(text: &str) -> Option<Arguments> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;
@@ -52,7 +52,7 @@ fn parse(text: &str) -> Option<Arguments> {
     Some((number, next()?, next()?, next().unwrap_or(0)))
 }
 
-/// What the file of this name, as the links below `/proc/PID/fd` have it, is waited on for.
+/// What a wait on the file of this name is for; names as in the links below `/proc/PID/fd`.
 const FILES: [(&str, Waiting); 6] = [
     ("socket:", Waiting::Network),
     ("pipe:", Waiting::Pipe),
@@ -62,8 +62,8 @@ const FILES: [(&str, Waiting); 6] = [
     ("/", Waiting::Disk),
 ];
 
-/// Functions of the kernel in which threads sleep, by what their names contain. Locks are those of an address space, or of a
-/// folder, too; of a page nobody knows whether it is read or written out.
+/// Functions of the kernel in which threads sleep, by parts of their names. Locks include those of an address space or a
+/// folder; for a page it is unknown whether it is read or written out.
 const FUNCTIONS: [(Waiting, &str); 10] = [
     (Waiting::Lock, "futex rwsem_down"),
     (Waiting::Sleep, "nanosleep"),
@@ -80,7 +80,7 @@ const FUNCTIONS: [(Waiting, &str); 10] = [
     (Waiting::Uninterruptible, "wait_on_page_bit folio_wait_bit"),
 ];
 
-/// By the name of the kernel's function. `0` is one that may not be known.
+/// By the name of the kernel's function. `0` means that this user may not know it.
 fn find_by_function(name: &str) -> Option<Waiting> {
     let contains = |(_, parts): &&(Waiting, &str)| parts.split(' ').any(|part| name.contains(part));
     FUNCTIONS.iter().find(contains).map(|(waiting, _)| *waiting)
@@ -92,8 +92,8 @@ const FUTEX_LOCK_PI: u64 = 6;
 const FUTEX_WAIT_BITSET: u64 = 9;
 const FUTEX_LOCK_PI2: u64 = 13;
 const FUTEX_OPTIONS: u64 = 128 | 256;
-/// What glibc's mutexes (nptl/lowlevellock.h), Rust's (sys/sync/mutex/futex.rs) and Go's (runtime/lock_futex.go) hold while others
-/// wait for them; a condition variable's expected value is a count, and seldom this.
+/// The value of the mutexes of glibc (nptl/lowlevellock.h), Rust (sys/sync/mutex/futex.rs) and Go (runtime/lock_futex.go) while
+/// others wait for them; a condition variable's expected value is a count, and rarely this.
 const LOCKED_WITH_WAITERS: u64 = 2;
 
 fn is_a_mutex(operation: u64, expected: u64) -> bool {
@@ -104,7 +104,7 @@ fn is_a_mutex(operation: u64, expected: u64) -> bool {
     }
 }
 
-/// By the number of a call and its first three arguments; `link`: the name of a file that is open.
+/// By the number of a call and its first three arguments; `link`: the name of an open file.
 pub(crate) fn find_by_call(
     machine: Machine,
     (number, first, second, third): Arguments,
@@ -147,7 +147,7 @@ mod tests {
         let futex = |operation, expected| {
             find_by_call(Machine::X86, (202, 0x7f, operation, expected), |_| None).unwrap()
         };
-        // glibc's mutex, Rust's, one with priority inheritance; glibc's condition variable, a thread that is joined.
+        // glibc's mutex, Rust's, one with priority inheritance; glibc's condition variable, a joined thread.
         for (operation, expected) in [(0x80, 2), (0x89, 2), (0x86, 0)] {
             assert_eq!(futex(operation, expected), Waiting::Mutex);
         }

@@ -1,5 +1,5 @@
-//! `aes-256-ige`: AES-256 by tables in IGE mode, as OpenSSL 1.1's `aes-256 ige` does it: lookups in the first cache,
-//! each block waiting for the one before.
+//! `aes-256-ige`: AES-256 by tables in IGE mode, as OpenSSL 1.1's `aes-256 ige` does it: lookups in the first-level
+//! cache, each block waiting for the one before.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
 use record::{Template, Text, Unavailable, text};
@@ -57,7 +57,7 @@ impl Cipher {
         }
     }
 
-    /// Encrypts it; what is wrong with its last block.
+    /// Encrypts it; returns what is wrong with its last block.
     fn message(&mut self) -> Option<Text> {
         let mut state = self.start;
         encrypt(&self.message, &mut self.output, &self.key, &mut state);

@@ -1,22 +1,22 @@
-//! Whether a CPU's multiply-adds are right: on every lane of each vector width, against results that were worked out
-//! with exact fractions. The timed loops keep no result; this is what `flops` is verified by.
+//! Whether a CPU's multiply-adds are right: on every lane of each vector width, compared with results computed with
+//! exact fractions. The timed loops keep no result; this verifies `flops`.
 
 use super::workload::WrongResult;
 use kernels::Variant;
 use record::{Template, text};
 
-/// Multiplier of the even steps, of the odd ones, and what is added: values of the timed loops, with as many bits set
-/// in their significands as not.
+/// Multiplier of the even steps, of the odd ones, and the addend: values of the timed loops, with as many set as clear
+/// bits in their significands.
 const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
 const TERM: f64 = 0.373_141_592_653;
 
 /// Steps from each lane's start, 1 + lane ÷ 8.
 const STEPS: usize = 16;
 
-/// How often all steps are done in a check: 30,000 multiply-adds a lane.
+/// How often all steps are done in a check: 30,000 multiply-adds per lane.
 const TIMES: usize = 2_000;
 
-/// The bits that each lane ends with when multiplication and addition are rounded once, together.
+/// The final bits of each lane if multiplication and addition are rounded once, together.
 const FUSED: [u64; 8] = [
     0x400e_ca25_82b2_993e,
     0x400f_3885_50c3_2b48,
@@ -28,7 +28,7 @@ const FUSED: [u64; 8] = [
     0x4010_e762_1293_4bc1,
 ];
 
-/// The same when each is rounded by itself.
+/// The same if each is rounded by itself.
 #[cfg(any(target_arch = "x86_64", test))]
 const APART: [u64; 8] = [
     0x400e_ca25_82b2_993d,
@@ -81,7 +81,7 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     }
 }
 
-/// Where a lane starts; the compiler shall not work the steps out itself.
+/// Where a lane starts; the compiler must not compute the steps itself.
 fn start<const LANES: usize>() -> [f64; LANES] {
     std::hint::black_box(std::array::from_fn(|lane| 1.0 + lane as f64 / 8.0))
 }

@@ -1,4 +1,4 @@
-//! The arrays that streaming workloads walk: all CPUs' parts, shared out anew among the CPUs of each group.
+//! The arrays of streaming workloads: all CPUs' parts, divided anew among the CPUs of each group.
 //!
 //! A thread alone on its node walks the parts of all CPUs of that node, since its own part would fit in the caches of
 //! a large machine.
@@ -14,7 +14,7 @@ use crate::arrays::{Arrays, CHUNK, Part};
 pub(crate) struct Group<'a> {
     /// All of them.
     pub cpus: &'a [u32],
-    /// This one's place among them.
+    /// This one's index among them.
     pub index: usize,
 }
 
@@ -29,7 +29,7 @@ struct Home {
     cpu: u32,
     node: Option<u32>,
     part: Part,
-    /// Where the last walk ended: the next goes on from there, so that it does not find in a cache what this one left.
+    /// Where the last walk ended: the next continues there, so that it does not find earlier data in a cache.
     cursor: AtomicUsize,
 }
 
@@ -55,7 +55,7 @@ impl ArrayPool {
         parts.iter().map(|index| self.parts[*index].part.bytes as u64).sum()
     }
 
-    /// The parts that one member of a group walks: every so manieth of its node's.
+    /// The parts that one member of a group walks: an equal share of its node's.
     pub(super) fn share(&self, group: Group) -> Vec<usize> {
         let node = |cpu: u32| self.parts.iter().find(|home| home.cpu == cpu).and_then(|home| home.node);
         let Some(own) = group.cpus.get(group.index).map(|cpu| node(*cpu)) else { return Vec::new() };

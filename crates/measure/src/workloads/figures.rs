@@ -1,4 +1,4 @@
-//! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
+//! Turns slices into measurements: throughput, IPC, time of a pass; and the report if a result was wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +13,21 @@ use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::{judged, mark_samples};
 
-/// Half-width of the interval beyond which a figure counts as too noisy.
+/// Half-width of the interval beyond which a result counts as too noisy.
 pub(crate) const TARGET: f64 = 0.05;
 
 /// Counted and declared IPC agree within this.
 const AGREEMENT: f64 = 0.01;
 
-/// Everything that was seen of one workload on one group of CPUs.
+/// All observations of one workload on one group of CPUs.
 pub(crate) struct Seen<'a> {
     /// The workload.
     pub workload: &'a dyn Workload,
     /// The CPUs that worked together.
     pub cpus: Vec<u32>,
-    /// Bytes of each array that they walked, for one that streams.
+    /// Bytes of each array that they walked, for a streaming workload.
     pub walked: Option<u64>,
-    /// What its visits brought.
+    /// The results of its visits.
     pub run: GroupRun,
 }
 
@@ -45,18 +45,18 @@ impl<'a> Seen<'a> {
         self.run.lost = self.run.lost.max(visit.lost);
     }
 
-    /// Throughput, at `place` with what all of them tell.
+    /// Throughput, at `place` with the details common to all.
     pub(crate) fn throughput(&self, machine: &Machine, place: Labels) -> Measurement {
         self.measurement(machine, metrics::WORKLOAD_THROUGHPUT, place, |slice| Some(slice.rate))
     }
 
-    /// Seconds of a pass, each slice being one.
+    /// Seconds of a pass; each slice is one.
     pub(crate) fn time(&self, machine: &Machine, place: Labels) -> Measurement {
         self.measurement(machine, metrics::WORKLOAD_TIME, place, |slice| Some(1.0 / slice.rate))
     }
 
-    /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
-    /// `counts` where counts do.
+    /// IPC as declared and, if the CPU counts, as counted; and the counts themselves. `place` holds IPC's labels,
+    /// `counts` those of the counts.
     pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
         let from = |source: &str| place.clone().with_label(Label::Source, source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
@@ -133,7 +133,7 @@ impl<'a> Seen<'a> {
         m
     }
 
-    /// The CPU that was slowest in most slices and its median share of the median thread's rate.
+    /// The CPU that was slowest in most slices, and its median share of the median thread's rate.
     fn slowest(&self) -> Option<(u32, f64)> {
         let mut seen: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for slice in &self.run.slices {
@@ -143,7 +143,7 @@ impl<'a> Seen<'a> {
         Some((cpu, record::Summary::from_samples(&shares).median))
     }
 
-    /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
+    /// Reports in the coverage what is wrong with these results; false if they must not be reported at all.
     pub(crate) fn passes_checks(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
         if let Some((cpu, wrong)) = self.run.wrong.first() {

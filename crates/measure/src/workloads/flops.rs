@@ -1,5 +1,5 @@
-//! `flops`: double-precision multiply-adds on vectors, as many side by side as any core can do. The widest that this
-//! CPU has is `flops`, a narrower one `flops-256` and so on.
+//! `flops`: double-precision multiply-adds on vectors, as many side by side as any core can execute. The widest of this
+//! CPU is `flops`, a narrower one `flops-256` and so on.
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};
@@ -14,7 +14,7 @@ pub(crate) struct Flops {
     variant: Variant,
 }
 
-/// One a vector width of this instruction set, widest first.
+/// One per vector width of this instruction set, widest first.
 pub(crate) const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
     &[Flops { variant: Variant::Avx512 }, Flops { variant: Variant::Avx2 }, Flops { variant: Variant::Sse2 }]
 } else {
@@ -63,7 +63,7 @@ impl Workload for Flops {
         let heavy = heavy.ok_or_else(|| text!(NO_VECTORS, variant = variant.name()))?;
         // SAFETY: the variant is usable on this CPU.
         let run = move |n| unsafe { (heavy.run)(n) };
-        // The loop keeps no result: the same arithmetic is done again where it can be looked at.
+        // The loop keeps no result: the same arithmetic is repeated where its result is checked.
         Ok(repeat(&heavy.work, run, move || arithmetic::check(variant)))
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel counts of those who take CPU time or clock: stolen time, throttling by heat, the cgroup's quota.
+//! The kernel's counts of lost CPU time or clock: steal time, throttling by heat, the cgroup's quota.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Incidents {
     quotas: Vec<String>,
     /// Whether the kernel counts throttling by heat.
     heat: bool,
-    /// Whether stolen time is read: that file takes milliseconds on hundreds of CPUs.
+    /// Whether steal time is read: that file takes milliseconds on hundreds of CPUs.
     steal: bool,
 }
 
@@ -25,14 +25,14 @@ const MOST_FOR_STEAL: usize = 256;
 /// The counts at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Stolen ticks, a CPU.
+    /// Stolen ticks per CPU.
     stolen: BTreeMap<u32, u64>,
     throttled: u64,
     quota: u64,
 }
 
 impl Incidents {
-    /// Finds out what there is to read on a machine of `cpus` CPUs.
+    /// Finds the readable counts on a machine of `cpus` CPUs.
     pub(crate) fn new(root: Root, cpus: usize) -> Self {
         let quotas =
             Cgroups::read(&root).folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat")).collect();

@@ -7,16 +7,16 @@ use record::{Template, Unavailable, text};
 use super::loops::checked;
 use super::workload::{Definition, Site, Worker, Workload};
 
-/// A long number that is computed, and what is known of it.
+/// A computed long number, and its known properties.
 #[derive(Clone, Copy)]
 pub(super) struct LongNumber {
     name: &'static str,
     work: Template,
-    /// Limbs of the result, and of what is needed beside it.
+    /// Limbs of the result, and of the scratch space.
     limbs: fn() -> (usize, usize),
-    /// Computes it; how many limbs it has.
+    /// Computes it; returns its number of limbs.
     compute: fn(&mut [Limb], &mut [Limb]) -> usize,
-    /// What is left of it modulo 2^61 - 1.
+    /// Its remainder modulo 2^61 - 1.
     rest: u64,
     wrong: Template,
 }
@@ -55,7 +55,7 @@ impl Workload for LongNumber {
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let (number, (result, scratch)) = (*self, (self.limbs)());
-        // Written, not only reserved: the pages shall be this thread's.
+        // Written, not only reserved, so that the pages are this thread's.
         let (mut result, mut scratch) = (vec![1; result], vec![1; scratch]);
         Ok(checked(move || {
             let limbs = (number.compute)(&mut result, &mut scratch);

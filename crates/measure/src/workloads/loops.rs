@@ -1,8 +1,8 @@
-//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the workers of loops that keep nothing, and of work that
-//! is checked round by round.
+//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the workers of loops without results, and of work
+//! checked round by round.
 //!
-//! The IPC of `nop` is the number of instructions that a core takes in a cycle. `cpu-bound` is the loop of three nops by
-//! which published comparisons tell what a core does with nothing to wait for.
+//! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three nops
+//! by which published comparisons show a core's speed with nothing to wait for.
 
 use kernels::Work;
 use kernels::chain::{Chain, NOPS};
@@ -46,7 +46,7 @@ pub(super) fn instructions_each(work: &Work) -> f64 {
     f64::from(work.instructions) / f64::from(work.operations)
 }
 
-/// A worker that runs so many iterations of a loop, and is verified in a way of its own.
+/// A worker that runs this many iterations of a loop, and is verified in its own way.
 pub(super) fn repeat(
     work: &Work,
     run: impl Fn(u64) + Send + 'static,
@@ -74,7 +74,7 @@ impl<R: Fn(u64) + Send, V: Fn() -> Result<(), WrongResult> + Send> Worker for Lo
     }
 }
 
-/// A worker whose rounds say how much they did and what was wrong with the result, of which the first is kept.
+/// A worker whose rounds return their amount of work and any error in the result, the first of which is kept.
 pub(super) fn checked(round: impl FnMut() -> (f64, Option<Text>) + Send + 'static) -> Box<dyn Worker> {
     Box::new(Checked { round, wrong: None })
 }

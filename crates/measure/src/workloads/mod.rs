@@ -1,5 +1,5 @@
 //! The built-in workloads: loops with a known amount of work, one file each or a row in one. A new one is a file here and
-//! its line in [`all`]; the measurements `workloads`, `scaling` and `smt-yield` run whatever stands there.
+//! its line in [`all`]; the measurements `workloads`, `scaling` and `smt-yield` run everything in the list.
 
 mod aes_256_ige;
 mod arithmetic;
@@ -23,7 +23,7 @@ pub(crate) use workload::Workload;
 #[cfg(test)]
 pub(crate) use workload::{Definition, Site, Worker, WrongResult};
 
-/// Every workload, in the order in which people read them. Not each is usable on each machine.
+/// Every workload, in display order. Not every one is usable on every machine.
 pub(crate) fn all() -> Vec<&'static dyn Workload> {
     let mut all: Vec<&'static dyn Workload> = vec![
         &loops::LOOPS[0],

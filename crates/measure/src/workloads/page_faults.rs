@@ -1,5 +1,6 @@
-//! `page-faults`: fresh memory touched page by page and given back, as allocators, process starts and buffer pools do. All
-//! threads share one address space, so what they lose together is the kernel's lock on it, and the hypervisor's on theirs.
+//! `page-faults`: fresh memory touched page by page and freed, as in allocators, process starts and buffer pools. All
+//! threads share one address space, so their common loss is due to the kernel's lock on it, and to the hypervisor's on the
+//! guest's.
 
 use os::mapping::{HUGE, Mapping, Page};
 use record::{Template, Text, Unavailable, text};
@@ -14,18 +15,18 @@ pub(crate) struct PageFaults;
 impl Workload for PageFaults {
     fn definition(&self) -> Definition {
         let work = Template { code: "work-page-faults", words: "base page mapped, touched and unmapped" };
-        // A mapping reserves as much again to lie at a huge page's boundary, and touches none of that.
+        // A mapping reserves as much again for alignment to a huge page, and touches none of that.
         Definition { bytes: HUGE as u64, ..Definition::new("page-faults", work) }
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Mapping::new(HUGE, Page::Base).map_err(|error| text!(NOT_MAPPED, error))?;
-        // Memory that ran out in mid-run is no work done, and shows as a slice without any.
+        // Out of memory in mid-run means no work done, and shows as a slice without any.
         Ok(checked(|| Mapping::new(HUGE, Page::Base).map_or((0.0, None), |memory| touch(&memory))))
     }
 }
 
-/// Touches each page of the mapping: how many there were, and what a fresh one held.
+/// Touches each page of the mapping: returns their number, and any error in a fresh page's content.
 fn touch(memory: &Mapping) -> (f64, Option<Text>) {
     let (page, mut wrong) = (Page::Base.bytes(), None);
     for at in (0..memory.len()).step_by(page) {

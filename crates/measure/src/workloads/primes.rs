@@ -1,4 +1,4 @@
-//! `primes`: primes below 1,000,000 by trial division, as kernel and user mode are compared by.
+//! `primes`: primes below 1,000,000 by trial division, the work by which kernel and user mode are compared.
 
 use record::{Template, Text, Unavailable, text};
 use std::sync::LazyLock;
@@ -10,16 +10,16 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 /// See the module.
 pub(crate) struct Primes;
 
-/// Numbers of a portion: 0.1 to 1 ms on any core of today, since a number takes 68 divisions on average.
+/// Numbers per portion: 0.1 to 1 ms on any core today, since a number takes 68 divisions on average.
 const PORTION: u64 = 1_000;
 
-/// What a portion must find, and what share of a pass's instructions it has.
+/// The expected result of a portion, and its share of a pass's instructions.
 struct Portion {
     primes: u64,
     share: f64,
 }
 
-/// The portions of a pass, and the instructions of all of them. Working them out takes about half a pass.
+/// The portions of a pass, and the instructions of all of them. Computing them takes about half a pass.
 static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     let starts = || (0..LIMIT).step_by(PORTION as usize);
     let each: Vec<f64> = starts().map(|from| instructions(from, from + PORTION) as f64).collect();
@@ -33,7 +33,7 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Which numbers below `limit` are prime, by Eratosthenes: another way than the one that is checked by it.
+/// Which numbers below `limit` are prime, by Eratosthenes: another method than the one that it verifies.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(portions.iter().map(|portion| portion.primes).sum::<u64>(), KNOWN);
         let shares: f64 = portions.iter().map(|portion| portion.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
-        // The calls of a thousand portions are nothing beside the divisions.
+        // The calls of a thousand portions are negligible compared with the divisions.
         assert!((all / kernels::primes::INSTRUCTIONS as f64 - 1.0).abs() < 1e-3);
     }
 

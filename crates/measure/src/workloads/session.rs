@@ -1,4 +1,4 @@
-//! The workloads of one measurement: which can run here, their arrays, the time of each, and what the kernel counts beside
+//! The workloads of one measurement: which can run here, their arrays, the time of each, and the kernel's counts beside
 //! them.
 
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::budget::{Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::counters;
 
-/// Seconds that making the arrays may take. In the main job an earlier measurement has made them.
+/// Seconds that creating the arrays may take. In the main job an earlier measurement has created them.
 pub(crate) fn array_seconds(depth: Depth) -> f64 {
     depth.pick_named(0.0, 0.3, 12.0, 60.0)
 }
 
-/// Bytes of the arrays of workloads that stream; a quick run has none.
+/// Bytes of the arrays of streaming workloads; a quick run has none.
 pub(crate) fn array_bytes(machine: &Machine, depth: Depth) -> u64 {
     if depth == Depth::Quick { 0 } else { beyond_caches(machine).saturating_mul(ARRAYS as u64) }
 }
@@ -33,7 +33,7 @@ pub(crate) struct Session {
     /// In the order in which they run.
     pub chosen: Vec<&'static dyn Workload>,
     incidents: Incidents,
-    /// Made when the first workload asks for it, which may take longer than all others do: whether that was tried.
+    /// Created on the first workload's request, which may take longer than all others: whether that was tried.
     tried: bool,
     pool: Option<Arc<ArrayPool>>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Turn<'a> {
     pub incidents: &'a Incidents,
     /// When its time is over.
     pub end: Instant,
-    /// The arrays, for one that streams.
+    /// The arrays, for a streaming workload.
     pub pool: Option<Arc<ArrayPool>>,
 }
 
@@ -58,7 +58,7 @@ impl Turn<'_> {
         WorkerPool::start(self.workload, machine, cpus, self.pool.as_ref())
     }
 
-    /// Bytes of each array that these CPUs walk in a workload that streams.
+    /// Bytes of each array that these CPUs walk in a streaming workload.
     pub(crate) fn walked(&self, cpus: &[u32]) -> Option<u64> {
         self.pool.as_ref().map(|pool| pool.walked(cpus))
     }
@@ -70,8 +70,8 @@ impl Turn<'_> {
 }
 
 impl Session {
-    /// The workloads that can run here and are `wanted` at this depth; says in the coverage which are not. What streams is no
-    /// workload for so many `threads` where each has its memory bandwidth in this run.
+    /// The workloads that can run here and are `wanted` at this depth; reports in the coverage which are not. A streaming one
+    /// is omitted for `threads` threads if this run measures their memory bandwidth.
     pub(crate) fn begin(
         context: &mut Context,
         measurement: &'static str,
@@ -116,7 +116,7 @@ impl Session {
         Ok(Self { measurement, chosen, incidents, tried: false, pool: None })
     }
 
-    /// Says once in a run why IPC is declared and not counted too.
+    /// Reports once per run why IPC is declared and not also counted.
     pub(crate) fn report_counters(&self, context: &mut Context) {
         let available = counters::availability();
         if available.pmu || context.coverage.iter().any(Coverage::is_about_counters) {
@@ -126,7 +126,7 @@ impl Session {
         context.coverage.push(refusal.into_impossible(Coverage::counters_of(self.measurement)));
     }
 
-    /// Measures the workload of this index in its share of the time that is left.
+    /// Measures the workload with this index in its share of the remaining time.
     pub(crate) fn measure(
         &mut self,
         context: &mut Context,
@@ -136,7 +136,7 @@ impl Session {
     ) -> Result<(), Halt> {
         context.check()?;
         let workload = self.chosen[index];
-        // Left aside while any that follows still needs arrays that are not there.
+        // Reserved while any later workload still needs missing arrays.
         let streams = self.chosen[index..].iter().any(|workload| workload.definition().streams);
         let to_make = !self.tried && streams && context.kept_arrays.is_none();
         let reserved = if to_make { array_seconds(context.depth) } else { 0.0 };
@@ -151,7 +151,7 @@ impl Session {
         Ok(())
     }
 
-    /// The arrays, if they can be had.
+    /// The arrays, if possible.
     fn make_arrays(&mut self, context: &mut Context) -> Result<Option<Arc<ArrayPool>>, Halt> {
         if !self.tried {
             self.pool = make_arrays(context, self.measurement)?;
@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-/// The arrays of what streams, which an earlier measurement may have left; says in the coverage why there are none.
+/// The arrays for streaming, which an earlier measurement may have left; reports in the coverage why there are none.
 pub(crate) fn make_arrays(context: &mut Context, measurement: &str) -> Result<Option<Arc<ArrayPool>>, Halt> {
     let made = array_setup::prepare(context, measurement, array_seconds(context.depth))
         .and_then(|two| array_setup::with_third(context, two));

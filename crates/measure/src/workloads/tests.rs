@@ -15,7 +15,7 @@ use crate::workloads::array_pool::ArrayPool;
 use crate::{array_setup, arrays};
 use os::Stop;
 
-/// A workload whose rounds are short spins, with what a test wants to go wrong.
+/// A workload whose rounds are short spins, with the errors that a test needs.
 #[derive(Default)]
 struct MadeUp {
     /// The worker with this number (in order of preparation) ends its first round when the others have done six.
@@ -73,7 +73,7 @@ impl Worker for Spinner {
     }
 }
 
-/// The machine that runs this, as far as a workers needs it.
+/// The current machine, as far as workers need it.
 fn here() -> (Machine, Vec<u32>) {
     let machine = machine::inspect(&Root::live()).machine;
     let cpus: Vec<u32> = machine.allowed_cpus().iter().take(2).collect();
@@ -162,10 +162,10 @@ fn loops_have_a_plausible_ipc_without_a_counter() {
     let stop = Stop::new();
     for name in ["nop", "cpu-bound", "primes"] {
         let (visit, _) = visit(find(name).unwrap(), 0.01, 5, &stop);
-        // Where others run beside, one slice's clock may have been looked at in a bad moment.
+        // Beside other tasks, one slice's clock may have been read at a bad moment.
         let mut ipc: Vec<f64> = visit.slices.iter().map(|slice| slice.ipc.unwrap()).collect();
         ipc.sort_by(f64::total_cmp);
-        // These tests run under emulation for aarch64, which takes nops out.
+        // These tests run under emulation for aarch64, which removes nops.
         let most = if cfg!(target_arch = "aarch64") { f64::MAX } else { 12.0 };
         let middle = ipc.get(ipc.len() / 2).copied().unwrap_or(1.0);
         assert!(middle > 0.0 && middle < most, "{name}: {ipc:?}");
@@ -179,7 +179,7 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
     if cpus.len() < 2 {
         return;
     }
-    // The share is one round; the waiting worker has it only if the other goes on to six.
+    // The share is one round; the waiting worker gets it only if the other continues to six.
     let workload = MadeUp { waits: Some(0), ..MadeUp::default() };
     let workers = WorkerPool::start(&workload, &machine, &cpus, None).unwrap();
     let incidents = Incidents::new(Root::live(), cpus.len());
@@ -208,7 +208,7 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
     let workload = MadeUp::default();
     let workers = WorkerPool::start(&workload, &machine, &cpus[..1], None).unwrap();
     let incidents = Incidents::new(Root::live(), 1);
-    // A minute of slices, were it not for the signal.
+    // A minute of slices without the signal.
     let visit = std::thread::scope(|scope| {
         scope.spawn(|| {
             while workload.rounds.load(Ordering::Relaxed) < 1_000 {
@@ -252,7 +252,7 @@ fn passes_are_timed_whole() {
     let visit = workers.run_group(&cpus[..1], budget, &incidents, &Stop::new());
     assert_eq!(visit.slices.len(), 3);
     for slice in &visit.slices {
-        // 30 rounds and not one more, over the time that they took.
+        // 30 rounds and not one more, over their time.
         assert!((slice.rate * slice.seconds - 30.0).abs() < 1e-6, "{slice:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `triad`: a = b + 3 c over arrays beyond the caches with regular stores, as STREAM does it. What it waits for is memory.
+//! `triad`: a = b + 3 c over arrays beyond the caches with regular stores, as in STREAM. It waits for memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::arrays::{CHUNK, widest_stream};
 /// See the module.
 pub(crate) struct Triad;
 
-/// Without vectors that a triad is written for.
+/// A CPU without the vectors of any triad loop.
 const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad kernel is usable here");
 
 impl Workload for Triad {
@@ -45,7 +45,7 @@ impl Workload for Triad {
 struct Walk {
     kernel: &'static Stream,
     pool: Arc<ArrayPool>,
-    /// The parts that are this worker's in the present group.
+    /// This worker's parts in the present group.
     parts: Vec<usize>,
     at: usize,
     /// The last chunk: part and offset.

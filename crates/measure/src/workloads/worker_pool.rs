@@ -1,8 +1,8 @@
-//! Runs a workload on groups of CPUs: one worker per CPU, made once; a visit is some slices of work of one group, each
-//! with the clock beside it and what happened meanwhile.
+//! Runs a workload on groups of CPUs: one worker per CPU, created once; a visit is some slices of work of one group,
+//! each with its clock and its events.
 //!
-//! A slice ends for all when its last thread has had its time: whoever is done earlier goes on working, so that none
-//! is measured on a machine that the others have left. Work counts in the window in which all were at it.
+//! A slice ends for all when its last thread has had its time: threads that finish earlier continue, so that none is
+//! measured on a machine that the others have left. Work counts in the window in which all were working.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,32 +20,32 @@ use crate::thread_group::{self, Member};
 use crate::watch::{involuntary_switches, look_at_clock};
 use os::Stop;
 
-/// When a thread has had its share of a slice.
+/// The end of a thread's share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SliceLength {
-    /// After so many seconds.
+    /// After this many seconds.
     Seconds(f64),
     /// After this much work.
     Work(f64),
 }
 
-/// How a group is visited.
+/// The time of a group's visit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeBudget {
     /// A thread's share of a slice.
     pub length: SliceLength,
-    /// Slices, however long they take, unless somebody asks to stop.
+    /// The fewest slices, however long they take, unless a stop is requested.
     pub least: usize,
-    /// Slices at most.
+    /// The most slices.
     pub most: usize,
-    /// Beyond `least` none begins after this.
+    /// Beyond `least` no slice begins after this.
     pub deadline: Instant,
-    /// What to count beside the work, where the CPU counts; in user mode, where the work is.
+    /// Events to count beside the work, if the CPU counts; in user mode, where the work is.
     pub counted: Option<Set>,
 }
 
 impl TimeBudget {
-    /// One slice of so many seconds.
+    /// One slice of this many seconds.
     pub(crate) fn of_one(seconds: f64) -> Self {
         let length = SliceLength::Seconds(seconds);
         Self { length, least: 1, most: 1, deadline: Instant::now(), counted: None }
@@ -55,20 +55,20 @@ impl TimeBudget {
 /// Points of a log within a slice: enough to read work at the window's ends between them.
 const POINTS: f64 = 200.0;
 
-/// A clock that moved by more: the median thread's, or any single one's.
+/// The clock moved if it differs by more: the median thread's, or any single one's.
 const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
 
-/// A thread that has had its share works on for three times as long and this before it gives the others up. On a machine
-/// with twenty threads a CPU one may have to wait for half a second.
+/// A thread that has had its share continues for three times as long and this before it abandons the others. On a
+/// machine with twenty threads per CPU one may have to wait for half a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A thread that was on its CPU for less of a slice shared it, or its CPU slept.
+/// A thread on its CPU for less of a slice shared it, or its CPU slept.
 const ON_CPU: f64 = 0.98;
 
 /// One slice of a visit, all threads together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slice {
-    /// Work a second.
+    /// Work per second.
     pub rate: f64,
     /// Length of the window in which all worked, s.
     pub seconds: f64,
@@ -80,28 +80,28 @@ pub(crate) struct Slice {
     pub slowest: (u32, f64),
     /// Work of all threads from their first round of it to their last.
     pub done: f64,
-    /// What the CPU counted of that, all threads together.
+    /// The CPU's counts of that work, all threads together.
     pub counted: Option<Reading>,
-    /// What happened during it.
+    /// Events during it.
     pub marks: BTreeSet<Mark>,
 }
 
-/// What a visit brought.
+/// The results of a visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupRun {
-    /// Its slices; those that were not whole are left out.
+    /// Its slices; incomplete ones are left out.
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, and how.
     pub wrong: Vec<(u32, WrongResult)>,
-    /// CPUs on which no thread could be kept.
+    /// CPUs to which no thread could be kept pinned.
     pub unpinned: Vec<u32>,
     /// Threads that could not be started, or died.
     pub lost: usize,
 }
 
-/// The workers of a workload, one a CPU.
+/// The workers of a workload, one per CPU.
 pub(crate) struct WorkerPool<'a> {
-    /// What they do.
+    /// Their workload.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
     /// The core of each CPU.
@@ -119,22 +119,22 @@ struct Part {
     marks: BTreeSet<Mark>,
 }
 
-/// What the threads of a visit share.
+/// State shared by the threads of a visit.
 struct Shared {
-    /// Threads that are at work.
+    /// Number of working threads.
     alive: AtomicUsize,
-    /// The slice that the foremost thread is in.
+    /// The slice of the foremost thread.
     foremost: AtomicUsize,
     /// For each slice, threads that have had their share.
     finished: Vec<AtomicUsize>,
     /// For each slice, threads that have stopped working.
     left: Vec<AtomicUsize>,
-    /// Whether somebody was waited for in vain: the visit ends.
+    /// Whether a wait was in vain: the visit ends.
     given_up: AtomicBool,
 }
 
-/// A thread that counts among those at work until this is dropped, a panic included. All count from the start, so that
-/// nobody takes the machine for complete before the last has come.
+/// A thread that counts as working until this is dropped, including by a panic. All count from the start, so that no
+/// thread considers the group complete before the last has come.
 struct Present<'a>(&'a Shared);
 
 impl Drop for Present<'_> {
@@ -144,7 +144,7 @@ impl Drop for Present<'_> {
 }
 
 impl<'a> WorkerPool<'a> {
-    /// Makes a worker on each of `cpus`, each on its own CPU.
+    /// Creates a worker on each of `cpus`, each on its own CPU.
     pub(crate) fn start(
         workload: &'a dyn Workload,
         machine: &Machine,
@@ -190,7 +190,7 @@ impl<'a> WorkerPool<'a> {
         let threads = thread_group::run(cpus, |member| {
             let present = Present(&shared);
             let worker = self.workers.get(&member.cpu)?;
-            // Nobody else uses this CPU's worker; one that panicked has lost only its own results.
+            // No other thread uses this CPU's worker; a panicked one has lost only its own results.
             let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
             worker.join(Group { cpus, index: member.index });
             let parts = plan.work(member, worker.as_mut(), &shared);
@@ -225,10 +225,10 @@ impl<'a> WorkerPool<'a> {
         visit
     }
 
-    /// Sums up one slice of all threads; `None` when there was no time in which all worked.
+    /// Sums up one slice of all threads; `None` if there was no time in which all worked.
     fn slice(&self, cpus: &[u32], parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
-        // Cycles that went into this work: not those that somebody else had on the same CPU.
+        // Cycles of this work: without those of other tasks on the same CPU.
         let cycles: f64 = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).sum();
         let moved: Vec<f64> = parts.iter().map(|part| (part.clock.1 / part.clock.0 - 1.0).abs()).collect();
         let mut marks: BTreeSet<Mark> = parts.iter().flat_map(|part| part.marks.iter().copied()).collect();
@@ -280,7 +280,7 @@ impl Plan<'_> {
         member.wait();
         let mut next = 0;
         loop {
-            // A thread that came late joins the others where they are.
+            // A late thread joins the others at their slice.
             let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
             let over = number >= self.budget.least && Instant::now() >= self.budget.deadline;
             let given_up = shared.given_up.load(Ordering::SeqCst);
@@ -294,7 +294,7 @@ impl Plan<'_> {
             let counted =
                 counters.as_ref().zip(counts).map(|(counters, before)| counters.read().since(&before));
             if self.siblings {
-                // A sibling that still works would take turns from this one's chain of adds.
+                // A still working sibling would slow this one's chain of adds down.
                 shared.left[number].fetch_add(1, Ordering::SeqCst);
                 let wait = Instant::now();
                 while shared.left[number].load(Ordering::SeqCst) < shared.alive.load(Ordering::SeqCst)
@@ -307,7 +307,7 @@ impl Plan<'_> {
             if member.has_moved() {
                 marks.insert(Mark::Migrated);
             }
-            // What a signal cut short is no slice.
+            // A slice cut short by a signal does not count.
             if self.stop.signal().is_none() {
                 parts[number] = Some(Part { log, clock: (clock, after), on_cpu, done, counted, marks });
             }
@@ -317,7 +317,7 @@ impl Plan<'_> {
         parts
     }
 
-    /// Works until this thread has had its share, and on until all have.
+    /// Works until this thread has had its share, and continues until all have.
     fn slice(
         &self,
         member: Member,
@@ -352,7 +352,7 @@ impl Plan<'_> {
             }
             let all_had =
                 shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
-            // One that never comes (it could not be started, its CPU sleeps) does not hold the others for ever.
+            // A missing thread (it could not be started, its CPU sleeps) does not hold the others up for ever.
             let impatient = own_end.is_some_and(|end| elapsed > end * 3 + PATIENCE);
             if impatient && !all_had {
                 shared.given_up.store(true, Ordering::SeqCst);
@@ -367,7 +367,7 @@ impl Plan<'_> {
     }
 }
 
-/// What the kernel counts of a thread.
+/// The kernel's counts for a thread.
 struct Usage {
     at: Instant,
     on_cpu: Option<f64>,
@@ -379,7 +379,7 @@ impl Usage {
         Self { at: Instant::now(), on_cpu: os::thread_cpu_ns(), switches: involuntary_switches() }
     }
 
-    /// The seconds since `before` that were spent on a CPU, and what happened.
+    /// The seconds since `before` spent on a CPU, and the events.
     fn since(&self, before: &Self) -> (f64, BTreeSet<Mark>) {
         let mut marks = BTreeSet::new();
         if self.switches > before.switches {
@@ -387,7 +387,7 @@ impl Usage {
         }
         let wall = self.at.duration_since(before.at).as_secs_f64();
         let on_cpu = match (before.on_cpu, self.on_cpu) {
-            // A clock of whole ticks could say 0.
+            // A clock of whole ticks could show 0.
             (Some(then), Some(now)) if now > then => ((now - then) / 1e9).min(wall),
             _ => wall,
         };
@@ -402,8 +402,8 @@ fn median(values: &[f64]) -> f64 {
     record::Summary::from_samples(values).median
 }
 
-/// The kernel counts incidents over the whole visit: they belong to the slices that lost something by them, those
-/// 2 % below the best, or to the slowest where none lost so much.
+/// The kernel counts incidents over the whole visit: they are attributed to the slices that lost speed, those 2 % below
+/// the best, or to the slowest if none lost that much.
 fn blame(slices: &mut [Slice], happened: &[Mark]) {
     if happened.is_empty() {
         return;
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn ipc_is_over_the_cycles_that_a_thread_had() {
-        // Half of its second was somebody else's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
+        // Half of its second was another task's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
         let slice = workers().slice(&[0], vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
         assert_eq!(slice.ipc, Some(5.0));
     }
@@ -456,7 +456,7 @@ mod tests {
         let marked = |parts| workers().slice(&cpus, parts).unwrap().marks.contains(&Mark::ClockMoved);
         assert!(marked(parts));
         assert!(!marked(steady(5)));
-        // All by a little: the machine's turbo gave way.
+        // All by a little: the machine's turbo declined.
         let all = (0..5).map(|_| part(1.0, (3.0, 2.95), 1.0)).collect();
         assert!(marked(all));
     }

@@ -1,9 +1,9 @@
-//! What others on the same CPUs take of the memory bandwidth: the same loop in short turns, once as everybody's equal and
-//! once at a real-time priority, which keeps the CPUs from the others for the length of the turn. Whether they take
-//! time, or bandwidth by streaming themselves, both are in the ratio.
+//! The memory bandwidth used by other tasks on the same CPUs: the same loop in short turns, once with equal priority and
+//! once at a real-time priority, which keeps the CPUs from the others for the length of the turn. The ratio includes both
+//! the others' CPU time and their own memory traffic.
 //!
-//! Where real-time priorities are refused, the highest weight does it, if the threads then have their CPUs: others in
-//! another cgroup are not moved by it.
+//! If real-time priorities are refused, the highest weight is used, if the threads then have their CPUs: it does not
+//! affect tasks in another cgroup.
 
 use std::io;
 use std::time::Instant;
@@ -19,44 +19,44 @@ use crate::context::{Context, Halt};
 use crate::repeat::there_and_back;
 use crate::thread_group;
 
-/// A thread that has less than this share of its CPU's time shares it with others.
+/// A thread with less than this share of its CPU's time shares it with others.
 const ALONE: f64 = 0.97;
 
-/// Seconds of the look at whether there are others: some turns of the scheduler.
+/// Seconds of the check for other tasks: some turns of the scheduler.
 const LOOK: f64 = 0.02;
 
 /// Seconds of a turn as an equal: many turns of the scheduler, of some milliseconds each.
 const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
-/// Seconds of a turn that nobody else gets a CPU in: too short to be felt.
+/// Seconds of a turn without any other task on the CPUs: too short to be noticed.
 const ALONE_SECONDS: f64 = 0.015;
 
-/// By weight others still run at times; the turn must be long against a tick.
+/// By weight others still run at times; the turn must be long compared with a tick.
 const WEIGHED_SECONDS: f64 = 0.06;
 
-/// Rounds; from nine on the interval of the median leaves the worst of them out.
+/// Rounds; from nine on the interval of the median excludes the worst of them.
 const ROUNDS: (usize, usize, usize) = (9, 12, 24);
 
-/// The lowest real-time priority: above all that is none, below everything that somebody chose.
+/// The lowest real-time priority: above everything without one, below every chosen one.
 const PRIORITY: i32 = 1;
 
-/// The share of the bandwidth that others take.
+/// The share of the bandwidth used by other tasks.
 pub(super) struct Taken {
     threads: usize,
     op: Op,
     stores: Stores,
     share: Summary,
-    /// Iterations a second without them: the median of the rounds.
+    /// Iterations per second without them: the median of the rounds.
     alone: f64,
 }
 
 impl Taken {
-    /// Whether it was measured with this loop on so many threads.
+    /// Whether it was measured with this loop on this many threads.
     pub(crate) fn is_with(&self, threads: usize, stream: &Stream) -> bool {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
-    /// What the measurement says of it, whose iterations move so many bytes.
+    /// Adds its details to the measurement, whose iterations move this many bytes.
     pub(crate) fn add_details(&self, bytes: f64, m: &mut Measurement) {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
         m.detail.set(detail::TAKEN_BY_OTHERS, self.share.median);
@@ -67,14 +67,14 @@ impl Taken {
     }
 }
 
-/// What others take from a group, where others are at work on its CPUs. Triad with regular stores.
+/// Other tasks' use of a group's bandwidth, if there are any on its CPUs. Triad with regular stores.
 pub(super) fn measure_taken(
     context: &mut Context,
     group: Option<&Group>,
     parts: &[Part],
 ) -> Result<Option<Taken>, Halt> {
     let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
-    // What a quota stops is nobody's doing, and it does not stop real-time work.
+    // A quota's stops are not caused by other tasks, and do not affect real-time work.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
     if quota || !is_shared(group, parts, stream) {
         return Ok(None);
@@ -105,7 +105,7 @@ pub(super) fn measure_taken(
     Ok(reported.then_some(Taken { threads, op, stores, share, alone }))
 }
 
-/// How others are kept from the CPUs.
+/// How other tasks are kept from the CPUs.
 #[derive(Clone, Copy)]
 enum Means {
     /// A real-time priority.
@@ -114,7 +114,7 @@ enum Means {
     Weight,
 }
 
-/// The means that work here, tried out; where none does, that is said.
+/// The means that work here, by trial; if none does, this is reported.
 fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
     let why = match run_alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
@@ -139,11 +139,11 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
     had.into_iter().flatten().flatten().any(|share| share < ALONE)
 }
 
-/// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together, or had
-/// to share all the same.
+/// Iterations per second of all threads without other tasks on their CPUs; `None` if they never ran together, or had to
+/// share anyway.
 fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
-        // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
+        // Before the start, and asleep until then: the thread that starts the others also needs a CPU.
         let seconds = match means {
             Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
             Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,

@@ -19,7 +19,7 @@ pub(super) struct Group {
     pub(super) node: Option<u32>,
 }
 
-/// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
+/// Runs a kernel on a group for `seconds`; returns iterations per second of all threads in each slice, and whether a
 /// thread was found on another CPU.
 pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
     common_interval::run(&group.cpus, SLICES, |member| {
@@ -62,7 +62,7 @@ pub(super) fn walk(
     log
 }
 
-/// The rate of a run, of its slices; `None` where all threads never ran together.
+/// The rate of a run, from its slices; `None` if all threads never ran together.
 pub(super) fn mean_rate(rates: &[f64]) -> Option<f64> {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)

@@ -1,6 +1,6 @@
-//! Whether a processor reads the lines first that regular stores overwrite whole: all CPUs read, write with regular and with
-//! streaming stores, and copy with streaming stores, in turns. What the bus carries while they read, less what regular stores
-//! write, is what was read beside them.
+//! Whether a processor first reads the lines that regular stores overwrite whole: all CPUs read, write with regular and with
+//! streaming stores, and copy with streaming stores, alternately. The bus traffic while they read, minus the writes of
+//! regular stores, is the traffic of those reads.
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
@@ -12,19 +12,20 @@ use crate::context::{Context, Halt};
 use crate::reasons::{MORE_CPUS, NEEDS_TWO_CPUS};
 use crate::repeat::there_and_back;
 
-/// What bus bytes are called in the coverage.
+/// The name of bus bytes in the coverage.
 const BUS_BYTES: &str = "bus bytes";
 
-/// Rounds; from nine on the interval of the median leaves the worst of them out.
+/// Rounds; from nine on the interval of the median excludes the worst of them.
 const ROUNDS: (usize, usize, usize) = (0, 9, 24);
 
 /// Seconds of a turn.
 const SECONDS: (f64, f64, f64) = (0.0, 0.02, 0.05);
 
-/// A share known no closer than this is no figure.
+/// A share with a wider interval than this is no result.
 const MOST_WIDTH: f64 = 0.25;
 
-/// Where all CPUs read more than this share of so many times what one reads, the cores may be the limit and not memory.
+/// If all CPUs read more than this share of their number times one CPU's bandwidth, the cores may be the limit and not
+/// memory.
 const UNSATURATED: f64 = 0.9;
 
 /// The turns of a round.
@@ -40,7 +41,7 @@ struct Round {
     copies: f64,
 }
 
-/// Measures it, and says in the coverage where bus bytes stay a range.
+/// Measures it, and reports in the coverage if bus bytes stay a range.
 pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let [one, .., all] = groups else {
         context.coverage.push(Coverage::skipped(BUS_BYTES, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS));
@@ -87,10 +88,10 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     Ok(())
 }
 
-/// The share that was avoided, as a figure, and why it does not tell what the bus carries.
+/// The avoided share as a result, and why it does not determine the bus traffic.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median = |rate: fn(&Round) -> f64| middle(rounds.iter().map(rate));
-    // What carries more, in most rounds, is nearer to what the bus can carry.
+    // The one with more traffic, in most rounds, is nearer to the bus's capacity.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
     let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
@@ -117,7 +118,7 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     (m, unknown)
 }
 
-/// The share of lines that were not read first, where the bus carries so much and regular stores write so much: e = 2 − B ÷ R.
+/// The share of lines that were not read first, from the bandwidths of the bus and of regular stores: e = 2 − B ÷ R.
 fn avoided(bus: f64, regular: f64) -> f64 {
     2.0 - bus / regular
 }
@@ -126,7 +127,7 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
     Summary::from_samples(&values.collect::<Vec<_>>()).median
 }
 
-/// Why two ways to find the share do not tell it; `None` where they agree on a share.
+/// Why two methods do not determine the share; `None` if they agree on it.
 fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     let (Some(bus), Some(copy)) = (by_bus.interval, by_copy.interval) else {
         return Some(text!("bus-bytes-few-rounds", "too few complete rounds"));
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Rounds on a bus that carries the same whatever is on it, where stores avoid so much, within some noise.
+    /// Rounds on a bus with the same capacity for any traffic, and stores that avoid this share, with some noise.
     fn rounds(bus: f64, share: f64, noise: &[f64]) -> Vec<Round> {
         let rate = |rate: f64, by: f64| rate * (1.0 + by);
         let each = |by: &f64| Round {
@@ -214,7 +215,7 @@ mod tests {
     fn what_the_two_ways_do_not_agree_on_is_not_resolved() {
         let calm = [0.0; 9];
         assert_eq!(code(&rounds(50e9, 0.0, &calm)), None);
-        // Reads and writes on wires of their own: copies carry more than reads.
+        // Separate wires for reads and writes: copies carry more than reads.
         let mut duplex = rounds(50e9, 0.5, &calm);
         duplex.iter_mut().for_each(|round| round.copies *= 1.4);
         assert_eq!(code(&duplex).as_deref(), Some("bus-bytes-witnesses-differ"));

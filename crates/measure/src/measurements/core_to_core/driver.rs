@@ -15,99 +15,99 @@ use os::pin::Pinned;
 /// Rounds on a line at most.
 const MOST_ROUNDS: u64 = 4_096;
 
-/// The share of a home's time that only warms up.
+/// The share of a home's time for warming up.
 const WARM_SHARE: f64 = 0.25;
 
-/// A look at the clock while nothing is timed takes about as long, on each side.
+/// An untimed look at the clock takes about this long on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// Two looks at a clock that differ by more tell that it moved.
+/// Two looks at a clock that differ by more mean that it moved.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// A partner that does not answer for so many times a pair's limit gets no time at all: the CPU is somebody else's.
+/// A partner that does not answer for this many times a pair's limit gets no time at all: other tasks have the CPU.
 const LOST: u32 = 12;
 
 /// How long a pair is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// For a pair, all homes and both ways of handing over together.
+    /// Of a pair, with all homes and both methods together.
     pub slot: Duration,
-    /// Samples of a home and way at most.
+    /// The most samples per home and method.
     pub most: usize,
-    /// A pair of which one side does not run is given up after this.
+    /// A pair with a side that does not run is abandoned after this.
     pub limit: Duration,
     /// The least work.
     pub least: Least,
 }
 
-/// The least that is done of a pair when both sides run.
+/// The least work on a pair if both sides run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Least {
     /// Samples.
     pub samples: usize,
-    /// Rounds on each line of a sample.
+    /// Rounds on each line per sample.
     pub rounds: u64,
     /// Untimed rounds on each line: the line arrives, and both sides are in their loops.
     pub untimed: u64,
-    /// Rounds on each line of the first sample, which only determines how long a round takes; 0 for none and no warm-up: every
-    /// sample has the fewest rounds.
+    /// Rounds on each line of the first sample, which only determines how long a round takes; 0 for no trial and no warm-up:
+    /// every sample then has the fewest rounds.
     pub trial: u64,
 }
 
 impl Least {
-    /// On hardware: the fewest samples for an interval, and a few. So few rounds are made only where a hand-over takes
-    /// hundreds of nanoseconds, and two ways on two homes must find room in one pair's time.
+    /// On hardware: the fewest samples for an interval, and a few more. So few rounds are used only if a hand-over
+    /// takes hundreds of nanoseconds, and two methods on two homes must fit in one pair's time.
     pub(crate) const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
-    /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
-    /// slice of the host's, and figures tell nothing.
+    /// On an emulated machine, whose two CPUs may be two threads that alternate on one: each hand-over then takes a time
+    /// slice of the host's, and results mean nothing.
     pub(crate) const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 0 };
 }
 
-/// The figures of a pair with its line on one home, handed over in one way.
+/// The results of a pair with its line on one home, handed over by one method.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
     /// How the line was handed over.
     pub handover: Handover,
-    /// The node asked for.
+    /// The requested node.
     pub home: Option<u32>,
     /// The node of the page, or why it is unknown.
     pub lies_on: Result<u32, record::Text>,
     /// ns one way.
     pub samples: Vec<f64>,
-    /// What happened during them.
+    /// Events during them.
     pub marks: Vec<Vec<Mark>>,
-    /// Rounds of a sample on each of its [`LINES`] lines.
+    /// Rounds per sample on each of its [`LINES`] lines.
     pub rounds: u64,
 }
 
-/// Why a pair has no figures.
+/// Why a pair has no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
     /// A thread could not be pinned to this CPU.
     Pin(u32),
     /// One side did not run within the limit.
     NoAnswer,
-    /// The partner does not come back at all: there is no going on.
+    /// The partner does not return: no further pairs are possible.
     Lost,
     /// No memory.
     Memory(String),
 }
 
-/// The thread that times. The pages that it is given must live until the partner has ended.
+/// The timing thread. Its pages must live until the partner has ended.
 pub(crate) struct Driver<'a> {
     mailbox: &'a Mailbox,
     number: u64,
     pinned: Option<(u32, Pinned)>,
     partner_cpu: Option<u32>,
-    /// Whether waits in vain without a switch are a hypervisor's doing.
+    /// Whether waits in vain without a switch are due to a hypervisor.
     hypervisor: bool,
     lost: Duration,
 }
 
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
-        // Only the kind: a partner that was lost may be about to read the rest.
+        // Only the kind: a lost partner may be about to read the rest.
         let command = &self.mailbox.command;
         command.cancelled.store(u64::MAX, Ordering::Release);
         command.kind.store(END, Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl Drop for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver for the partner at the mailbox, with pairs of this limit. Dropping it ends the partner.
+    /// A driver for the partner at the mailbox, with this limit for pairs. Dropping it ends the partner.
     pub(crate) fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
         Self { mailbox, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
     fn go(&mut self, from: u32, to: u32) -> Result<(), Failed> {
         let partner_moves = self.partner_cpu != Some(to);
         if partner_moves {
-            // Asked first: it may stand where the driver is about to go.
+            // Moved first: it may be on the driver's next CPU.
             self.ask(MOVE, 0, to.into(), 0);
         }
         if self.pinned.as_ref().is_none_or(|(cpu, _)| *cpu != from) {
@@ -177,7 +177,7 @@ impl<'a> Driver<'a> {
         Ok((own, f64::from_bits(self.answer()?)))
     }
 
-    /// Lets both clocks come up: until two looks agree on both sides, or `limit` has passed.
+    /// Lets both clocks rise: until two looks agree on both sides, or `limit` has passed.
     pub(crate) fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
         self.go(from, to)?;
         let end = Instant::now() + limit;
@@ -192,7 +192,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The figures of a pair: for each of the homes whose pages are given one for each way of handing over.
+    /// The results of a pair: for each home with given pages, one for each method of handing over.
     pub(crate) fn pair(
         &mut self,
         from: u32,
@@ -202,7 +202,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Vec<Figures>, Failed> {
         let began = Instant::now();
         self.go(from, to)?;
-        // What moving took is the pair's own time; yet a slow move must not leave too little to measure in.
+        // The time of moving counts as the pair's own; yet a slow move must leave enough time to measure.
         let left = terms.slot.saturating_sub(began.elapsed()).max(terms.slot / 3);
         let each = left.saturating_sub(2 * LOOK) / homes.len().max(1) as u32;
         let mut all = Vec::with_capacity(homes.len() * Handover::ALL.len());
@@ -219,8 +219,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// The figures of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page. The ways of
-    /// handing over take turns on the same lines, so that they differ in nothing else.
+    /// The results of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page. The methods
+    /// of handing over alternate on the same lines, so that they differ in nothing else.
     fn home(
         &mut self,
         pages: &mut Pages,
@@ -232,7 +232,7 @@ impl<'a> Driver<'a> {
         let began = Instant::now();
         let Terms { most, least, .. } = terms;
         let (page, lies_on) = pages.fresh().map_err(|error| Failed::Memory(error.to_string()))?;
-        // Rounds that are over on each group of lines.
+        // Completed rounds on each group of lines.
         let mut groups = vec![0u64; (base_page() as usize / (LINES * LINES_APART)).max(1)];
         let mut turn = 0;
         let mut sample = |driver: &mut Self, how: Handover, rounds: u64| {
@@ -243,7 +243,7 @@ impl<'a> Driver<'a> {
             groups[group] += least.untimed + rounds;
             Ok::<_, Failed>(sample)
         };
-        // Of what is left after the warm-up each of the fewest samples gets its part, and twice as many find room.
+        // Of the time after the warm-up each of the fewest samples gets its part, and twice as many fit.
         let samples = 2 * least.samples * Handover::ALL.len();
         let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / samples as f64;
         let mut trial = |how| {
@@ -273,7 +273,7 @@ impl<'a> Driver<'a> {
         });
         let fewest = |all: &[Figures; 2]| all.iter().map(|figures| figures.samples.len()).min().unwrap_or(0);
         'samples: while fewest(&all) < most {
-            // A pair that was disturbed goes on to the fewest samples, at most to its limit.
+            // A disturbed pair continues to the fewest samples, at most to its limit.
             if began.elapsed() > time && fewest(&all) >= least.samples {
                 break;
             }
@@ -294,7 +294,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// One sample of so many rounds untimed and then timed on the lines from `start`, of which `done` rounds are over.
+    /// One sample of this many rounds, untimed and then timed, on the lines from `start`, which have completed `done`
+    /// rounds.
     fn sample(
         &mut self,
         how: Handover,
@@ -341,7 +342,7 @@ impl<'a> Driver<'a> {
         if answer & MOVED != 0 || os::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
             marks.push(Mark::Migrated);
         }
-        // From the driver's store before the first timed round to its last one: so many times there and back.
+        // From the driver's store before the first timed round to its last one: this many round trips.
         Ok(Sample { one_way: ns / (rounds * LINES as u64) as f64 / 2.0, marks })
     }
 }
@@ -367,7 +368,7 @@ mod tests {
         let mut pages = Pages::new(None).unwrap();
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
-        // Nobody sits at the mailbox: neither the ping-pong nor its cancelling is answered.
+        // There is no partner: neither the ping-pong nor its cancelling is answered.
         assert!(matches!(driver.sample(Handover::Cas, page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
     }
 }

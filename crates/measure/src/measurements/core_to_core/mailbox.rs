@@ -1,5 +1,5 @@
-//! The mailbox between the two threads of a pair of CPUs, and the partner, which does what the driver writes there. The partner
-//! lives as long as the matrix is measured, since starting threads would take a pair's time.
+//! The mailbox between the two threads of a pair of CPUs, and the partner, which executes the driver's commands. The partner
+//! lives for the whole matrix, since starting threads would take a pair's time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,14 +12,14 @@ use crate::watch::{involuntary_switches, look_at_clock};
 pub(super) const MOVE: u64 = 1;
 pub(super) const LOOK_AT_CLOCK: u64 = 2;
 pub(super) const END: u64 = 3;
-/// The first of the ways of handing over; those in [`Handover::ALL`] have the numbers from here on.
+/// The first method of handing over; those in [`Handover::ALL`] have consecutive numbers from here on.
 pub(super) const PING_PONG: u64 = 4;
 
 /// In an answer to a ping-pong command: found on another CPU, and waited in vain. The lower bits count involuntary switches.
 pub(super) const MOVED: u64 = 1 << 62;
 pub(super) const WAITED: u64 = 1 << 61;
 
-/// What the driver writes. A command holds once its number is there; it stays until the partner has answered.
+/// The driver's part. A command is valid once its number is written; it stays until the partner has answered.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Command {
@@ -28,11 +28,11 @@ pub(super) struct Command {
     pub(super) line: AtomicU64,
     pub(super) first: AtomicU64,
     pub(super) rounds: AtomicU64,
-    /// The number of a command that shall be left unfinished.
+    /// The number of a command to abandon.
     pub(super) cancelled: AtomicU64,
 }
 
-/// What the partner writes, on lines of its own.
+/// The partner's part, on lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Answer {
@@ -48,7 +48,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Does what the mailbox says until it says that it is over. Runs on a thread of its own.
+    /// Executes the mailbox's commands until the one to end. Runs on a thread of its own.
     pub(crate) fn run_partner(&self) {
         let mut pinned = None;
         let mut cpu = u32::MAX;
@@ -59,7 +59,7 @@ impl Mailbox {
             let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
             let value = match argument(&command.kind) {
                 MOVE => {
-                    // First out of the old pin, else dropping it later would undo the new one.
+                    // First released from the old pin: dropping it later would undo the new one.
                     drop(pinned.take());
                     cpu = argument(&command.first) as u32;
                     pinned = Pinned::to(cpu).ok();
@@ -94,8 +94,8 @@ impl Mailbox {
         }
     }
 
-    /// Waits for a command after number `last`: spinning, which keeps the clock up; giving way now and then while not
-    /// pinned, when the driver may want the same CPU.
+    /// Waits for a command after number `last`: spinning, which keeps the clock up; yielding now and then while not
+    /// pinned, when the driver may need the same CPU.
     fn next(&self, last: u64, pinned: bool) -> u64 {
         loop {
             for _ in 0..PATIENCE {
@@ -111,15 +111,15 @@ impl Mailbox {
     }
 }
 
-/// Loads before a side gives up and sees whether it should go on: 0.1 to 0.2 ms on cores of today, a hundred times the
+/// Loads before a side gives up and checks whether to continue: 0.1 to 0.2 ms on today's cores, a hundred times the
 /// slowest hand-over.
 pub(crate) const PATIENCE: u64 = 200_000;
 
-/// Tries to compare and swap that take as long, on a line that nobody else takes.
+/// Compare-and-swap attempts that take as long, on an uncontended line.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
-/// Lines that a sample uses one after the other, the same rounds on each. In which slice of a cache a line has its
-/// place is chance, and worth ±15 % on a mesh of slices: a figure of one line is that line's, not the pair's.
+/// Lines that a sample uses one after the other, with the same rounds on each. The cache slice of a line is chance, and
+/// worth ±15 % on a mesh of slices: a result from one line would be that line's, not the pair's.
 pub(crate) const LINES: usize = 8;
 
 /// Distance of lines: neighbours of 64 bytes are fetched in pairs.
@@ -130,7 +130,7 @@ pub(crate) fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
     (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
-/// Runs one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
+/// Runs one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` returns true.
 ///
 /// # Safety
 /// As for [`hand_over`].
@@ -147,12 +147,12 @@ pub(crate) unsafe fn ping_pong(
     };
     let (mut done, mut waited) = (0, false);
     loop {
-        // SAFETY: the caller's promise; going on where it stopped as the function's description says.
+        // SAFETY: the caller's promise; it continues where it stopped, as the function's description requires.
         done += unsafe { way(line, first + 2 * done, rounds - done, patience) };
         if done >= rounds || enough() {
             return (done, waited);
         }
-        // Spinning on, not giving way: two sides that give way by turns on a busy machine hardly ever meet.
+        // Spinning, not yielding: two sides that yield alternately on a busy machine hardly ever meet.
         waited = true;
     }
 }

@@ -1,14 +1,14 @@
-//! The pages that lines lie on: each used once, bound to its home node, its place asked for.
+//! The pages of the lines: each used once, bound to its home node, with its place verified.
 
 use record::{Text, text};
 use std::io;
 
 use os::mapping::{Mapping, Page, base_page};
 
-/// Pages that were never used, each bound to its home node where the kernel binds.
+/// Unused pages, each bound to its home node if the kernel binds.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    /// The node asked for.
+    /// The requested node.
     pub home: Option<u32>,
     mapping: Mapping,
     used: usize,
@@ -24,8 +24,8 @@ impl Pages {
         Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
     }
 
-    /// A fresh page, touched by the calling thread, and the node that it lies on or why the kernel does not tell. It stays
-    /// mapped until this value is dropped or, when its mapping is used up, asked for another page.
+    /// A fresh page, touched by the calling thread, and its node or why the kernel does not report it. It stays mapped
+    /// until this value is dropped or, when its mapping is used up, another page is requested.
     pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, Text>)> {
         let page = base_page() as usize;
         if (self.used + 1) * page > self.mapping.len() {
@@ -64,7 +64,7 @@ mod tests {
                 assert!(node < 1024);
             }
         }
-        // The next is of a new mapping; what comes is usable all the same.
+        // The next one is from a new mapping; it is usable all the same.
         let (page, _) = pages.fresh().unwrap();
         // SAFETY: one side alone on a fresh page.
         assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);

@@ -1,4 +1,4 @@
-//! Which pairs of CPUs a core-to-core matrix has: all of them, or of each class some.
+//! The pairs of CPUs in a core-to-core matrix: all of them, or some of each class.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use record::{CpuList, Machine};
 use crate::cycle::Random;
 use crate::measurements::core_to_core::topology_class::{Topology, TopologyClass};
 
-/// The same pairs in each run, so that two runs of one machine compare.
+/// The same pairs in each run, so that two runs of one machine are comparable.
 const SEED: u64 = 0xC0FE_2C0E;
 
-/// Of more CPUs than this the first of a pair is one of as many drawn at random: 1024 × 8192 pairs are looked through in
-/// a second, all pairs of 8192 CPUs are not.
+/// With more CPUs than this, the first of a pair is one of as many drawn at random: 1024 × 8192 pairs are searched in a
+/// second, all pairs of 8192 CPUs are not.
 const MOST_FIRSTS: usize = 1024;
 
 /// A pair and its class, the lower CPU first.
@@ -28,7 +28,7 @@ pub(crate) struct Pair {
 /// The pairs to measure, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// In the order of measuring: one of each class first, so that a run that ends early has all.
+    /// In the order of measuring: one of each class first, so that a run that ends early has all classes.
     pub pairs: Vec<Pair>,
     /// How many there are in all.
     pub all: usize,
@@ -39,7 +39,7 @@ pub(crate) fn count(cpus: usize) -> usize {
     cpus.saturating_mul(cpus.saturating_sub(1)) / 2
 }
 
-/// At most `most` pairs of `cpus`: all, or from each class the same number as far as it has so many.
+/// At most `most` pairs of `cpus`: all, or the same number from each class, if it has as many.
 pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     let ids: Vec<u32> = cpus.iter().collect();
     let all = count(ids.len());
@@ -72,7 +72,7 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
             pool.kept
         })
         .collect();
-    // One of each class in turn: classes with few pairs give all of theirs, the others share the rest.
+    // Alternately one of each class: classes with few pairs give all of theirs, the others share the rest.
     let mut pairs: Vec<Pair> = Vec::with_capacity(most);
     let mut seen = std::collections::BTreeSet::new();
     while pairs.len() < most && pools.iter().any(|pool| !pool.is_empty()) {
@@ -99,7 +99,7 @@ fn every_pair(topology: &Topology, ids: &[u32]) -> Vec<Pair> {
 }
 
 /// The first pair of each class moved to the front; the others stay row by row, in which one of the two CPUs stays the
-/// same and its clock up.
+/// same and keeps its clock up.
 fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
     let mut seen = std::collections::BTreeSet::new();
     let (mut leaders, rest): (Vec<Pair>, Vec<Pair>) =
@@ -175,7 +175,7 @@ mod tests {
             counts.iter().filter(|(c, _)| **c != TopologyClass::Siblings).map(|(_, n)| *n).collect();
         assert!(others.iter().max().unwrap() - others.iter().min().unwrap() <= 1, "{counts:?}");
         assert_eq!(sampled.pairs, plan(&machine, &cpus, 3_000).pairs);
-        // Not only the first CPUs of the machine.
+        // Not only the machine's first CPUs.
         let last = sampled.pairs.iter().filter(|p| p.class == TopologyClass::Cache).map(|p| p.to).max();
         assert!(last.unwrap() > 400, "{last:?}");
     }

@@ -6,8 +6,8 @@ use record::{CpuList, Machine};
 
 use crate::measurements::numa::plan::distances;
 
-/// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, where they are
-/// on two and the firmware tells one.
+/// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, if they are on two
+/// and the firmware has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TopologyClass {
     /// A core.
@@ -22,7 +22,7 @@ pub(crate) enum TopologyClass {
     Package(Option<u32>),
     /// Nothing but the machine.
     OtherPackage(Option<u32>),
-    /// The machine does not tell.
+    /// The machine has no information.
     Unknown,
 }
 
@@ -42,8 +42,8 @@ impl TopologyClass {
     }
 }
 
-/// Where one CPU is, by numbers that are equal for two CPUs exactly when they share the thing. What the whole package
-/// shares is left out: it would only be another name for the package.
+/// The place of one CPU, by numbers that are equal for two CPUs exactly if they share the thing. Things shared by the
+/// whole package are left out: they would only be another name for the package.
 #[derive(Clone, Debug, Default)]
 struct Home {
     core: Option<u32>,
@@ -59,7 +59,7 @@ struct Home {
     package: Option<u32>,
 }
 
-/// The places of all CPUs, looked up once: a matrix asks some hundred thousand times.
+/// The places of all CPUs, looked up once: a matrix needs them some hundred thousand times.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     homes: BTreeMap<u32, Home>,
@@ -98,7 +98,7 @@ impl Topology {
         Self { homes, distances: distances(machine) }
     }
 
-    /// The class of a pair. Symmetric: of two distances that differ the greater counts.
+    /// The class of a pair. Symmetric: of two different distances the greater counts.
     pub(crate) fn class(&self, a: u32, b: u32) -> TopologyClass {
         let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else {
             return TopologyClass::Unknown;
@@ -154,8 +154,8 @@ pub(crate) mod tests {
     use super::*;
     use record::machine::{Cache, CacheKind, Cpu, Node};
 
-    /// CPUs of `packages` × `nodes` a package × `cores` a node × `threads`; the siblings of the first core are 0 and the
-    /// number of cores. `caches` says how many cores of a node share a last-level cache.
+    /// CPUs of `packages` × `nodes` per package × `cores` per node × `threads`; the siblings of the first core are 0 and
+    /// the number of cores. `caches` is how many cores of a node share a last-level cache.
     pub(crate) fn made(packages: u32, nodes: u32, cores: u32, threads: u32, sharing: u32) -> Machine {
         let mut machine = Machine::default();
         let all = packages * nodes * cores;
@@ -217,7 +217,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_machine_of_many_dies_has_a_class_for_each_way() {
-        // As a Hygon 5280: two packages of two dies of eight cores, four cores a cache, two threads a core.
+        // Like a Hygon 5280: two packages of two dies of eight cores, four cores per cache, two threads per core.
         let machine = made(2, 2, 8, 2, 4);
         assert_eq!(class(&machine, 0, 32), "siblings");
         assert_eq!(class(&machine, 0, 3), "cache");

@@ -1,4 +1,4 @@
-//! A curve of load latency while it is taken, and the samples of its points.
+//! A curve of load latency during measurement, and the samples of its points.
 
 use crate::context::Context;
 use crate::cycle::Cycle;
@@ -17,12 +17,12 @@ const GROWTH: usize = 16 << 20;
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 pub(super) const SAMPLE_NS: f64 = 300_000.0;
 
-/// One kind of page's curve while it is taken.
+/// The curve of one kind of page during measurement.
 pub(super) struct Curve {
     pub(super) page: Page,
     pub(super) cycle: Cycle,
     pub(super) points: Vec<Point>,
-    /// What the rest of it will cost.
+    /// The estimated cost of the rest.
     pub(super) estimate: TimeEstimate,
 }
 
@@ -31,7 +31,7 @@ impl Curve {
         Self { page, cycle, points: Vec::new(), estimate: TimeEstimate::default() }
     }
 
-    /// Grows the set to `bytes`; whether that was done in time.
+    /// Grows the set to `bytes`; whether it succeeded in time.
     pub(super) fn grow_to(&mut self, bytes: usize, context: &Context) -> bool {
         let (had, from) = (self.cycle.bytes(), Instant::now());
         while self.cycle.bytes() < bytes && !context.out_of_time() {
@@ -46,11 +46,11 @@ pub(super) struct Point {
     pub(super) bytes: usize,
     pub(super) hops: u64,
     pub(super) samples: Vec<Watched>,
-    /// Where the samples of each set of pages end.
+    /// The ends of the samples of each set of pages.
     pub(super) draws: Vec<usize>,
 }
 
-/// Samples of so many hops each, of a set that is warm.
+/// Samples of this many hops each, in a warm set.
 pub(super) fn sample(
     curve: &mut Curve,
     hops: u64,
@@ -70,12 +70,13 @@ pub(super) fn sample(
     samples
 }
 
-/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.
+/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions show the steal time.
 fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
     (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
 }
 
-/// The kernel counts stolen time by 10 ms ticks, so it cannot name the sample: those well above the median are taken.
+/// The kernel counts steal time in ticks of 10 ms, so it cannot identify the sample: those well above the median are
+/// marked.
 fn mark_stolen(samples: &mut [Watched]) {
     let median = record::Summary::from_samples(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
     for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
@@ -83,10 +84,10 @@ fn mark_stolen(samples: &mut [Watched]) {
     }
 }
 
-/// What a point costs beside making and warming its memory: samples and looks at the clock, s.
+/// The time of a point without creating and warming its memory: samples and looks at the clock, s.
 const POINT_SECONDS: f64 = 0.012;
 
-/// The cost of one curve's memory, in seconds a byte, as last seen.
+/// The cost of one curve's memory, in seconds per byte, as last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct TimeEstimate {
     grow: f64,
@@ -95,7 +96,7 @@ pub(super) struct TimeEstimate {
     growing: (usize, f64),
 }
 
-/// Less growth tells of single page faults, not of a rate; a smaller set's warming likewise.
+/// Less growth reflects single page faults, not a rate; likewise the warming of a smaller set.
 const TELLING: usize = 4 << 20;
 
 impl TimeEstimate {
@@ -116,7 +117,7 @@ impl TimeEstimate {
         }
     }
 
-    /// Seconds for working sets of `rest` bytes each, ascending, coming from one of `from` bytes.
+    /// Seconds for working sets of `rest` bytes each, ascending, starting from one of `from` bytes.
     pub(crate) fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
         let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
         for bytes in rest {
@@ -128,7 +129,7 @@ impl TimeEstimate {
     }
 }
 
-/// The sizes of `rest` that are measured when only each `stride`-th is, the last always among them.
+/// The measured sizes of `rest` with this `stride`, always including the last.
 pub(super) fn thin(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
     let last = rest.len().saturating_sub(1);
     rest.iter()

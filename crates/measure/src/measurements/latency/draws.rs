@@ -1,12 +1,13 @@
 //! The largest set again, on other base pages of the machine, alternately.
 //!
-//! A process gets whichever base pages are free, and what their walks cost differs from one set of pages to the next:
-//! by which lines of the tables share a set of a cache, and under a hypervisor by how the host backs them. Samples on
-//! one set of pages agree with each other all the same, so their interval would promise what the next process does not
-//! find. On huge pages the walks hardly count.
+//! A process gets whichever base pages are free, and the cost of their walks differs from one set of pages to the next:
+//! by which lines of the tables share a set of a cache, and under a hypervisor by the host's backing. Samples on one
+//! set of pages agree with each other all the same, so their interval would promise more than the next process gets. On
+//! huge pages the walks hardly count.
 //!
-//! What others do with a shared cache and the memory changes within tens of milliseconds, and a point's samples are taken
-//! within few. So all sets, the one on huge pages too, are sampled in turns: no burst hits one side of a comparison alone.
+//! Other tasks' use of a shared cache and the memory changes within tens of milliseconds, and a point's samples take only
+//! a few. So all sets, including the one on huge pages, are sampled alternately: no burst affects one side of a comparison
+//! alone.
 
 use std::ops::Range;
 
@@ -21,18 +22,18 @@ use crate::watch::{Watch, Watched};
 use os::mapping::Page;
 use os::placement::Placement;
 
-/// Sets of pages beside the first. An odd number of all, so that the median is one of theirs.
+/// Sets of pages beside the first. The total is odd, so that the median is one of theirs.
 const MORE: usize = 2;
 
-/// Turns over all sets; the first set and the one on huge pages had one already.
+/// Turns over all sets; the first set and the one on huge pages have already had one.
 const TURNS: usize = 4;
 
-/// Larger sets mix so many pages that one set of them is like another, and would take long to make.
+/// Larger sets mix so many pages that all sets are alike, and would take long to create.
 const LARGEST: usize = 256 << 20;
 
-/// Takes the last points of the curves, of `bytes` each, on other base pages too, where time and memory allow: as many
-/// samples of each set. All sets are held until the last is done: pages given back would come again. `making` is what it
-/// takes to make one, s.
+/// Measures the last points of the curves, of `bytes` each, also on other base pages, if time and memory allow: the same
+/// number of samples of each set. All sets are held until the last is done: freed pages would be reused. `making` is the
+/// time to create one, s.
 pub(super) fn sample_again(
     curves: &mut [Curve],
     bytes: usize,
@@ -80,8 +81,8 @@ pub(super) fn sample_again(
     }
 }
 
-/// A set on base pages of its own, read once; `None` where it cannot be had in time, or lies on another node: samples of
-/// other nodes' memory would be none of this point.
+/// A set on base pages of its own, read once; `None` if it cannot be created in time, or lies on another node: samples
+/// of other nodes' memory would not belong to this point.
 fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     let node = context.node_of(cpu);
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;
@@ -91,7 +92,7 @@ fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
 }
 
-/// Samples of a set that others were sampled since.
+/// Samples of a set after others were sampled.
 fn sample_set(
     curve: &mut Curve,
     hops: u64,
@@ -108,8 +109,8 @@ fn sample_set(
     sample(curve, hops, effort, context, watch)
 }
 
-/// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the
-/// interval over all of them tells it.
+/// The doubts about the point's result, from the samples of each set of pages: differences between sets are not noise,
+/// and the interval over all of them includes these.
 pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     split_sets(point).find_map(|range| {
         let samples = figure.samples.get(range.clone())?.to_vec();
@@ -120,13 +121,13 @@ pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     })
 }
 
-/// Where the samples of each set of pages lie.
+/// The ranges of the samples of each set of pages.
 fn split_sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
     let mut from = 0;
     point.draws.iter().map(move |&end| std::mem::replace(&mut from, end)..end)
 }
 
-/// The medians of the point's sets of pages, ns a hop.
+/// The medians of the point's sets of pages, ns per hop.
 pub(super) fn medians(point: &Point) -> Vec<f64> {
     let hops = point.hops as f64;
     split_sets(point)
@@ -153,7 +154,7 @@ mod tests {
         point
     }
 
-    /// The point's figure, with a doubt that only its own samples can give.
+    /// The point's result, with a doubt that only its own samples can raise.
     fn figure(point: &Point) -> Measurement {
         crate::repeat::measurement("load.latency", Labels::new(), &point.samples, |s| {
             s.ns / point.hops as f64

@@ -1,4 +1,4 @@
-//! Bringing a working set to the state in which a chase that goes on for ever would leave the caches.
+//! Brings a working set to the state in which an endless chase would leave the caches.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +8,17 @@ use crate::cycle::{Cycle, LINE};
 /// Up to this size a set is warmed by chasing it twice.
 const SMALL: usize = 2 << 20;
 
-/// Laps over the pages after which most of their table's lines are as old as a chase that goes on leaves them: pages
-/// come at random, so of the state before the share e⁻³ is left.
+/// Laps over the pages after which most of their table's lines are as old as in an endless chase: pages come at random,
+/// so the share e⁻³ of the state before remains.
 const PAGE_LAPS: usize = 3;
 
-/// Hops between two looks at the time: under a millisecond on any machine of today.
+/// Hops between two looks at the time: under a millisecond on any machine today.
 const STRIDE: u64 = 2_048;
 
-/// What a hop beyond the caches and the TLB takes, for plans alone, s.
+/// The time of a hop beyond the caches and the TLB, only for plans, s.
 const HOP_SECONDS: f64 = 250e-9;
 
-/// How long a chase may take to settle, where a lap over the set's pages does not need more.
+/// How long a chase may take to settle, if a lap over the set's pages does not need more.
 fn patience(depth: Depth) -> Duration {
     Duration::from_millis(depth.pick(25, 60, 300))
 }
@@ -28,7 +28,7 @@ fn lap(bytes: usize) -> u64 {
     (bytes / LINE) as u64
 }
 
-/// Hops that are needed even when a lap takes too long.
+/// Hops needed even if a lap takes too long.
 fn at_least(bytes: usize, page: usize) -> u64 {
     (PAGE_LAPS * bytes.div_ceil(page)) as u64
 }
@@ -42,12 +42,12 @@ pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
     lap(bytes).min(within.max(at_least(bytes, page))) as f64 * HOP_SECONDS
 }
 
-/// Warms the set; the seconds of the part that grows with it.
+/// Warms the set; returns the seconds of the part that grows with it.
 ///
-/// Larger sets are first read once in a scattered order, many loads in flight: at that pace a set keeps far more of a
-/// cache that others use too than a chase can, whose lines and page tables wait thousands of times longer for their
-/// next use. So a chase follows, until its own pace has settled what stays: on a shared machine loads right after the
-/// reading alone were up to half faster than those some milliseconds later.
+/// Larger sets are first read once in a scattered order, with many loads in flight. At that pace a set keeps far more
+/// of a shared cache than a chase can, whose lines and page tables wait thousands of times longer for their next use.
+/// So a chase follows, until its own pace has settled what stays: on a shared machine loads directly after the reading
+/// alone were up to half faster than those some milliseconds later.
 pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) -> f64 {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     if bytes <= SMALL {
@@ -60,7 +60,7 @@ pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: im
     read.as_secs_f64()
 }
 
-/// Chases a large set until that alone has settled what the caches keep of it and of its page tables.
+/// Chases a large set until the chase alone determines what the caches keep of it and of its page tables.
 pub(super) fn settle(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     let mut hops = 0;

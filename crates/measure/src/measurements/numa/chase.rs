@@ -16,30 +16,30 @@ use crate::watch::{Watch, Watched, look_at_clock};
 const TARGET: f64 = 0.03;
 const SETTLED: f64 = 0.01;
 
-/// The columns that turns begin with are drawn from the same sequence in each run.
+/// The first columns of turns are drawn from the same sequence in each run.
 const SEED: u64 = 0x0DD5_EED5;
 
-/// Loads before a sample that are not timed.
+/// Untimed loads before a sample.
 const UNTIMED: u64 = 64;
 
-/// A core's clock is given this long to come up at the start of a row's turn, s.
+/// The time for a core's clock to rise at the start of a row's turn, s.
 const WARM_SECONDS: f64 = 1e-3;
 
-/// The samples of all cells while they are taken.
+/// The samples of all cells during measurement.
 #[derive(Debug)]
 pub(crate) struct Cells {
     columns: usize,
-    /// Loads of a sample.
+    /// Loads per sample.
     hops: u64,
     taken: Vec<Vec<Watched>>,
     /// Rows whose thread could not be pinned.
     pub unpinned: CpuList,
-    /// Whether time ended before the first round had.
+    /// Whether time ended within the first round.
     pub unfinished: bool,
 }
 
-/// Takes samples of all cells round by round, until they agree or `until`; the first round is finished in any case, at most
-/// until `at_most`.
+/// Samples all cells round by round, until they agree or `until`; the first round is finished in any case, at most until
+/// `at_most`.
 pub(crate) fn take_samples(
     context: &mut Context,
     rows: &[Row],
@@ -59,7 +59,7 @@ pub(crate) fn take_samples(
     let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
     for round in 0..most {
-        // A turn may load as much again to warm up.
+        // A turn may load the same number again to warm up.
         refresh(columns, rows.len() as u64 * 2 * (hops + UNTIMED));
         for turn in 0..rows.len() {
             if let Err(halt) = context.check() {
@@ -92,13 +92,13 @@ pub(crate) fn take_samples(
     (cells, Ok(()))
 }
 
-/// The row of a turn, and the column that it begins with. Another row begins each round, and the column is drawn: were it
-/// always the row's own, what the first sample of a turn suffers would be the local cells'.
+/// The row of a turn, and its first column. Another row begins each round, and the column is drawn: if it were always the
+/// row's own, the disturbances of a turn's first sample would all affect the local cells.
 fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
     ((turn + round) % rows, random.below(columns))
 }
 
-/// Throws the lines of those columns out of the caches of which the next round would load some again.
+/// Flushes the lines of those columns that the next round would otherwise load a second time.
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
         let cpu = column.builder;
@@ -106,12 +106,12 @@ fn refresh(columns: &mut [Column], lines: u64) {
     }
 }
 
-/// A row's turn: a sample of each column in turn, beginning with `first`.
+/// A row's turn: a sample of each column in order, beginning with `first`.
 fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Watched)> {
     warm_up();
     let mut watch = Watch::new(cpu);
     let n = columns.len();
-    // A sample that does not count: the thread is new, and the core may have slept.
+    // An ignored sample: the thread is new, and the core may have slept.
     if let Some(column) = columns.get_mut(first) {
         column.cycle.walk(hops);
         column.walked += hops;
@@ -130,7 +130,7 @@ fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<
         .collect()
 }
 
-/// Works until the clock no longer rises: a CPU that slept begins slowly.
+/// Works until the clock no longer rises: a sleeping CPU starts slowly.
 fn warm_up() {
     let from = Instant::now();
     let mut before = look_at_clock();
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn no_cell_is_always_the_first_of_its_turn() {
-        // Local memory once looked slower than remote, because each turn began with it.
+        // Local memory once seemed slower than remote, because each turn began with it.
         let mut random = Random::new(SEED);
         let mut begins = vec![0u32; 16 * 16];
         for round in 0..160 {

@@ -1,5 +1,5 @@
-//! The memory of the matrices' columns: on each node a random cycle and more to read behind it, bound to the node, its
-//! pages proven.
+//! The memory of the matrices' columns: on each node a random cycle and further memory to read after it, bound to the
+//! node, with verified pages.
 
 use std::time::{Duration, Instant};
 
@@ -21,45 +21,45 @@ use os::placement::{LEAST_SHARE, Placement};
 /// Memory grows by this much between looks at the time.
 const STEP: usize = 4 << 20;
 
-/// Less memory than this is no column: the caches of a single core would hold it.
+/// Less memory than this makes no column: the caches of a single core would hold it.
 const LEAST: u64 = 8 << 20;
 
-/// Of a node's memory that can be had, a column takes at most this share.
+/// A column takes at most this share of a node's available memory.
 const SHARE_OF_NODE: f64 = 0.5;
 
-/// Columns of an emulated machine that are made at the same time.
+/// Columns of an emulated machine created at the same time.
 const EMULATED_AT_ONCE: usize = 2;
 
 /// Memory with a smaller share of it on huge pages is not "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
-/// Of the time for making memory, the cycle may take this share; the rest is for what only bandwidth reads.
+/// The cycle may take this share of the time for creating memory; the rest is for memory that only bandwidth reads.
 const CYCLE_SHARE: f64 = 0.7;
 
-/// One column while it is measured.
+/// One column during measurement.
 #[derive(Debug)]
 pub(crate) struct Column {
     /// The node.
     pub node: u32,
-    /// The CPU that made its memory.
+    /// The CPU that created its memory.
     pub builder: u32,
     /// The cycle, in the first part of the mapping.
     pub cycle: Cycle,
-    /// Written bytes: the cycle's and those behind it.
+    /// Written bytes: the cycle's and those after it.
     pub touched: usize,
-    /// Lines loaded since all were thrown out of the caches.
+    /// Lines loaded since all were flushed from the caches.
     pub walked: u64,
-    /// What backs it, for the record: `2MiB`, `4KiB`, or `mixed`.
+    /// Its backing, for the record: `2MiB`, `4KiB`, or `mixed`.
     pub page: String,
     /// The share on huge pages, if known.
     pub huge_share: Option<f64>,
-    /// Where its pages were last found.
+    /// The last placement of its pages.
     pub placement: Placement,
 }
 
 impl Column {
-    /// Throws the cycle's lines out of all caches, so that each is loaded from memory. Without it a reader finds lines in
-    /// the caches of whoever wrote them.
+    /// Flushes the cycle's lines from all caches, so that each is loaded from memory. Otherwise a reader would find lines
+    /// in the caches of their writer.
     pub(crate) fn evict(&mut self) {
         if kernels::flush::available() {
             // SAFETY: the mapping is ours and holds so many bytes; the instruction was just asked for.
@@ -68,12 +68,12 @@ impl Column {
         self.walked = 0;
     }
 
-    /// Whether `lines` more can be loaded before one comes a second time.
+    /// Whether `lines` more can be loaded before one repeats.
     pub(crate) fn has_fresh(&self, lines: u64) -> bool {
         self.walked + lines <= (self.cycle.bytes() / LINE) as u64
     }
 
-    /// Asks again where the pages lie; the lesser share of all times counts.
+    /// Verifies the pages' places again; the lowest share counts.
     pub(crate) fn prove(&mut self) {
         let now = Placement::check(self.cycle.mapping(), self.touched, self.node);
         let worse = match (&self.placement, &now) {
@@ -86,7 +86,7 @@ impl Column {
         }
     }
 
-    /// Loads one word of each huge page, so that their translations are at hand.
+    /// Loads one word of each huge page, so that their translations are cached.
     pub(crate) fn walk_pages(&self) {
         for offset in (0..self.cycle.bytes()).step_by(HUGE) {
             // SAFETY: within the mapping's written part.
@@ -95,8 +95,8 @@ impl Column {
     }
 }
 
-/// What the kernel could give of a node's memory without swapping: what is free, and half of the page cache, which it
-/// drops when asked to. `None` where it does not tell.
+/// The memory that the kernel could provide on a node without swapping: free memory, and half of the page cache, which
+/// it drops on demand. `None` if unknown.
 fn available_on(node: u32) -> Option<u64> {
     available_in(&std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok()?)
 }
@@ -110,8 +110,8 @@ fn available_in(meminfo: &str) -> Option<u64> {
     Some(figure("MemFree:")?.saturating_add(cache / 2))
 }
 
-/// The CPU that makes the memory of each column: one of its own node's, else one of the nearest row's; no CPU twice while
-/// others are left.
+/// The CPU that creates the memory of each column: one of its own node's, otherwise one of the nearest row's; no CPU
+/// twice while others are left.
 fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
     let table = distances(machine);
     let mut used: Vec<u32> = Vec::new();
@@ -131,7 +131,7 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// How much one column gets, or why it gets none.
+/// The size of one column, or why it gets none.
 fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let reported = context.machine.nodes.iter().find(|n| n.id == node);
     let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
@@ -154,7 +154,7 @@ enum Refused {
     Map(std::io::Error),
 }
 
-/// Makes one column's memory on the calling thread until `deadline` or a signal.
+/// Creates one column's memory on the calling thread until `deadline` or a signal.
 fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> Result<Column, Refused> {
     let began = Instant::now();
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -172,7 +172,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
         cycle.grow_to((cycle.bytes() / STEP + 1).saturating_mul(STEP).min(for_cycle));
     }
     let mut touched = cycle.bytes();
-    // Behind a cycle that was cut short nothing follows: its end is where the time went.
+    // Nothing follows an incomplete cycle: its time is up.
     while touched >= for_cycle && touched < bytes && go_on(deadline) {
         let end = (touched + STEP).min(bytes);
         for offset in (touched..end).step_by(LINE) {
@@ -188,7 +188,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
     Ok(column)
 }
 
-/// The columns, made all at once within `seconds`. Those that cannot be made are said in the coverage.
+/// The columns, created all at once within `seconds`. Failed ones are reported in the coverage.
 pub(crate) fn build(
     context: &mut Context,
     rows: &[Row],
@@ -204,7 +204,8 @@ pub(crate) fn build(
             Err(why) => notes.add_skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
     }
-    // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.
+    // All at once, except on an emulated machine, whose many CPUs are few threads that would wait for each other's
+    // locks.
     let at_once = if is_emulated(context.machine) { EMULATED_AT_ONCE } else { plans.len() }.max(1);
     let turns = plans.len().div_ceil(at_once).max(1);
     let mut made = Vec::with_capacity(plans.len());
@@ -248,7 +249,7 @@ pub(crate) fn build(
     columns
 }
 
-/// Reads back which pages back the column.
+/// Determines the pages that back the column.
 fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
     column.huge_share = column.cycle.mapping().huge_share();
     let (huge, base) = (size_word(HUGE as u64), size_word(base_page()));
@@ -265,7 +266,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
     }
 }
 
-/// What the coverage says where a column's pages lie elsewhere; `None` where they are in place or not told.
+/// The coverage entry if a column's pages lie elsewhere; `None` if they are in place or unknown.
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     let placement = column.placement.describe(column.node);

@@ -1,5 +1,5 @@
-//! Time per element from each node to each, as lmbench's `stream` prints it: one thread copies and adds within a column's
-//! memory. It comes last, since it overwrites the cycle that latency follows.
+//! Time per element from each node to each, as printed by lmbench's `stream`: one thread copies and adds within a
+//! column's memory. It comes last, since it overwrites the cycle of the latency measurement.
 
 use std::time::{Duration, Instant};
 
@@ -11,17 +11,17 @@ use crate::thread_group;
 use os::Stop;
 use os::mapping::Mapping;
 
-/// The loops, those of which most is published.
+/// The loops with the most published results.
 pub(crate) const OPS: [Op; 2] = [Op::Copy, Op::Triad];
 
-/// Bytes of each array that the kernel is given at once.
+/// Bytes of each array per call of the kernel.
 const CHUNK: usize = 128 << 10;
 
 /// Samples of a run.
 const SLICES: usize = 6;
 
-/// Three arrays in a column's memory, and how far they were walked: a run goes on where the last one ended, so that none finds
-/// in a cache what the one before loaded.
+/// Three arrays in a column's memory, and how far they were walked: a run continues where the last one ended, so that it does
+/// not find earlier loads in a cache.
 #[derive(Debug)]
 pub(crate) struct Arrays<'a> {
     memory: &'a Mapping,
@@ -31,7 +31,7 @@ pub(crate) struct Arrays<'a> {
 }
 
 impl<'a> Arrays<'a> {
-    /// In the first `touched` bytes of `memory`; `None` where there is no room.
+    /// In the first `touched` bytes of `memory`; `None` without room.
     pub(crate) fn new(memory: &'a Mapping, touched: usize) -> Option<Self> {
         let bytes = touched.min(memory.len()).checked_sub(2 * SKEW)? / 3 / CHUNK * CHUNK;
         (bytes > 0).then_some(Self { memory, bytes, at: 0 })
@@ -46,7 +46,8 @@ impl<'a> Arrays<'a> {
         self.memory.start().wrapping_add(index * (self.bytes + SKEW) + offset).cast()
     }
 
-    /// Writes ones: what a cycle leaves reads as numbers so small that arithmetic on them takes a hundred times as long.
+    /// Writes ones: the cycle's content, read as numbers, is so small that arithmetic on it takes a hundred times as
+    /// long.
     fn fill(&self, stop: &Stop) {
         for offset in (0..self.bytes).step_by(CHUNK).take_while(|_| stop.signal().is_none()) {
             for (index, at) in (0..3).flat_map(|index| (0..CHUNK / 8).map(move |at| (index, at))) {
@@ -92,7 +93,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Fills the arrays of all columns at once, each by a thread of the CPU that made its memory.
+/// Fills the arrays of all columns at once, each by a thread of the CPU that created its memory.
 pub(crate) fn fill_all(all: &[(u32, Option<Arrays>)], stop: &Stop) {
     let cpus: Vec<u32> = all.iter().map(|(cpu, _)| *cpu).collect();
     thread_group::run(&cpus, |member| {

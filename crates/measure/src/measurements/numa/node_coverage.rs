@@ -5,7 +5,7 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes of which a figure is too low, and its range over them.
+/// Nodes with too low a result, and its range over them.
 #[derive(Debug, Default)]
 struct Range {
     nodes: CpuList,
@@ -28,10 +28,10 @@ impl Range {
     }
 }
 
-/// What is to be said, gathered.
+/// The collected coverage of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct NodeCoverage {
-    /// Each with the nodes of which it holds; the name is put in at the end.
+    /// Each with its nodes; the name is added at the end.
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Range,
     short_of_memory: Range,
@@ -39,7 +39,7 @@ pub(crate) struct NodeCoverage {
 }
 
 impl NodeCoverage {
-    /// `reported` of `node`; what it is about is filled in.
+    /// Adds `reported` for `node`; its topic is added later.
     pub(crate) fn add(&mut self, node: u32, reported: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),
@@ -53,18 +53,18 @@ impl NodeCoverage {
         self.add(node, Unavailable { reason, ..why }.into_skipped(""));
     }
 
-    /// The node's memory is smaller than wanted, for want of time or of memory.
+    /// The node's memory is smaller than wanted, for lack of time or memory.
     pub(crate) fn add_smaller(&mut self, node: u32, touched: usize, for_time: bool) {
         let range = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
         range.add(node, touched as f64);
     }
 
-    /// So much of the node's memory lies on huge pages, too little to leave page walks out.
+    /// This share of the node's memory lies on huge pages, too little to exclude page walks.
     pub(crate) fn add_page_walks(&mut self, node: u32, share: f64) {
         self.walks.add(node, share);
     }
 
-    /// The entries, given how much memory was wanted of each node and what would give more time.
+    /// The entries, from the wanted memory per node and the remedy for lack of time.
     pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         for (range, what, remedy) in [

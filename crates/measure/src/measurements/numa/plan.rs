@@ -1,5 +1,5 @@
-//! What the matrices of a machine consist of: rows, columns, sizes, which cells of bandwidth, and how long it takes.
-//! From the inventory alone, so that it is known before anything runs.
+//! The plan of a machine's matrices: rows, columns, sizes, the cells of bandwidth, and the duration. From the inventory
+//! alone, so that it is known before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,45 +11,45 @@ use crate::budget::{Depth, is_emulated};
 /// The smallest memory of a column.
 const LEAST_WANTED: u64 = 64 << 20;
 
-/// The memory of a column on an emulated machine: enough pages to prove where they lie.
+/// The memory of a column on an emulated machine: enough pages to verify their place.
 const EMULATED_WANTED: u64 = 8 << 20;
 
-/// What an emulated machine may take at most, s: to make a column, for all samples of a cell of latency, and for one of
+/// The most time on an emulated machine, s: to create a column, for all samples of a cell of latency, and for one of
 /// bandwidth. Two busy host CPUs that interpret thirty-two took a hundredth to a tenth of it.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
-/// The same of a cell of time per element.
+/// The same for a cell of time per element.
 const EMULATED_ELEMENTS: f64 = 2.0;
 
-/// The largest random cycle: its huge pages find room in the second-level TLB of cores of today, and since every line is
-/// thrown out of the caches before it is loaded, a larger one would tell no more.
+/// The largest random cycle: its huge pages fit the second-level TLB of today's cores, and since every line is flushed
+/// from the caches before it is loaded, a larger one would show no more.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
-/// Seconds that a turn of a row takes beside its samples: a thread, the clock's warm-up.
+/// Seconds of a row's turn beside its samples: a thread, the clock's warm-up.
 const TURN_SECONDS: f64 = 1.6e-3;
 
-/// Seconds a hop, for the budget: remote memory of large machines.
+/// Seconds per hop, for the budget: remote memory of large machines.
 const HOP_SECONDS: f64 = 300e-9;
 
-/// Seconds that starting and ending a group takes, and for each of its threads.
+/// Seconds for starting and ending a group, and for each of its threads.
 const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
 /// A run of one loop over a cell's arrays, s: tens of megabytes.
 pub(crate) const ELEMENT_WINDOW: f64 = 8e-3;
 
-/// Loops of a cell's time per element.
+/// Loops per cell of time per element.
 const ELEMENT_OPS: f64 = super::elements::OPS.len() as f64;
 
 /// Filling the arrays of all columns, s: two gigabytes each by one thread.
 const FILL_SECONDS: f64 = 0.5;
 
-/// A node whose CPUs ask.
+/// A node whose CPUs load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// The node.
     pub node: u32,
-    /// Its CPUs that may be used.
+    /// Its usable CPUs.
     pub cpus: Vec<u32>,
-    /// The one that chases: of the fastest kind the last core's first sibling, since interrupts favour low numbers.
+    /// The chasing CPU: of the fastest kind the last core's first sibling, since interrupts favour low numbers.
     pub lead: u32,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
         .collect()
 }
 
-/// Why there is nothing to compare; `None` where there is.
+/// Why there is nothing to compare; `None` if there is.
 pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailable> {
     if machine.nodes.len() < 2 {
         return Some(text!("one node: all memory is local").into());
@@ -88,7 +88,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
                 .with_remedy(text!("allow memory nodes: cpuset.mems of the cgroup")),
         );
     }
-    // One cell tells something only where it is remote.
+    // A single cell is useful only if it is remote.
     if rows.len() == 1 && columns.iter().eq([rows[0].node]) {
         return Some(
             text!(
@@ -105,7 +105,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
     None
 }
 
-/// Bytes of the caches that the CPUs of a node have, the last two levels together.
+/// Bytes of the caches of a node's CPUs, the last two levels together.
 pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
     let last = machine.last_level();
     let has = |cache: &&record::machine::Cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu));
@@ -115,8 +115,8 @@ pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// How much work a cell is. An emulated machine's figures are no speeds, and there is nothing to be had from more of
-/// them: it gets little work for each cell at any depth, and every cell.
+/// The amount of work per cell. An emulated machine's results are not speeds, and more of them would not help: it does
+/// little work for each cell at any depth, but measures every cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
     /// How thorough.
@@ -131,7 +131,7 @@ impl Effort {
         Self { depth, emulated: is_emulated(machine) }
     }
 
-    /// Bytes of a column: four times the caches of the node that has the most.
+    /// Bytes of a column: four times the largest caches of a node.
     pub(crate) fn wanted_bytes(self, machine: &Machine, rows: &[Row]) -> u64 {
         if self.emulated {
             return EMULATED_WANTED;
@@ -159,17 +159,17 @@ impl Effort {
         if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
     }
 
-    /// How long a run over a cell of bandwidth waits for a thread that gets no time on its CPU: so many times its window,
-    /// and so long at least.
+    /// How long a run over a cell of bandwidth waits for a thread without time on its CPU: this multiple of its window,
+    /// and at least this long.
     pub(crate) fn patience(self, window: f64) -> Duration {
         Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
     }
 }
 
-/// What the parts may take, in seconds.
+/// The planned time of the parts, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Phases {
-    /// Making the memory, all columns at once.
+    /// Creating the memory, all columns at once.
     pub build: f64,
     /// All cells of latency.
     pub latency: f64,
@@ -179,14 +179,14 @@ pub(crate) struct Phases {
     pub cells: usize,
     /// A run of one cell, its window alone.
     pub window: f64,
-    /// The cells of time per element, where the measurement is named; making their arrays included.
+    /// The cells of time per element, if the measurement is named, including the creation of their arrays.
     pub elements: f64,
     /// How many of those fit.
     pub element_cells: usize,
 }
 
 impl Phases {
-    /// Of so many rows and columns, with so many threads on the row that has the most.
+    /// For this many rows and columns, and this many threads on the largest row.
     pub(crate) fn new(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
         let (depth, all) = (effort.depth, (rows * columns).max(1));
         if effort.emulated {
@@ -205,7 +205,7 @@ impl Phases {
         let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
         let (least, most) = effort.rounds();
         let round = rows as f64 * (TURN_SECONDS + columns as f64 * effort.hops() as f64 * HOP_SECONDS);
-        // With few nodes there is time for more rounds than the least.
+        // With few nodes there is time for more than the fewest rounds.
         let roomy = depth.pick_named(0.05, 0.5, 2.0, 20.0);
         let latency = (round * most as f64)
             .min(roomy)
@@ -214,7 +214,7 @@ impl Phases {
         let (shortest, longest) = depth.pick((6e-3, 6e-3), (12e-3, 60e-3), (50e-3, 200e-3));
         let group = GROUP_SECONDS.0 + threads as f64 * GROUP_SECONDS.1;
         let passes = effort.passes().0 as f64;
-        // A quick run gives bandwidth what latency leaves.
+        // A quick run gives bandwidth the rest after latency.
         let quick = (0.47 - build - latency).max(0.06);
         let bandwidth =
             (all as f64 * passes * (group + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
@@ -234,8 +234,8 @@ impl Phases {
     }
 }
 
-/// Every cell of bandwidth, the most telling first: the local ones, then of each distance one, then for each row its
-/// farthest, then the rest. A run takes as many as fit.
+/// Every cell of bandwidth, the most informative first: the local ones, then one of each distance, then for each row
+/// its farthest, then the rest. A run measures as many as fit.
 pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
     let table = distances(machine);
     let distance =
@@ -258,7 +258,7 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
     order
 }
 
-/// The nodes whose memory this process may use: the columns. A node whose size is not told may have some.
+/// The nodes whose memory this process may use: the columns. A node of unknown size may have some.
 pub(crate) fn memory_nodes(machine: &Machine) -> CpuList {
     let limit = &machine.limits.memory_nodes;
     machine
@@ -311,7 +311,7 @@ mod tests {
         let mut machine = made(4, 1, 2, 1, 2);
         machine.limits.memory_nodes = "1-2".parse().unwrap();
         assert_eq!(shape(&machine, &"0,6".parse().unwrap()), (vec![0, 3], vec![1, 2]));
-        // One cell is worth measuring when it is remote, and not when it is local.
+        // A single cell is worth measuring if it is remote, but not if it is local.
         machine.limits.memory_nodes = "1".parse().unwrap();
         assert_eq!(impossible(&machine, &"0".parse().unwrap()), None);
         let why = impossible(&machine, &"2-3".parse().unwrap()).unwrap();

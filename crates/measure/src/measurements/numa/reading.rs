@@ -9,10 +9,10 @@ use crate::common_interval::{self, WorkLog};
 use os::Stop;
 use os::mapping::Mapping;
 
-/// Bytes that the kernel is given at once: some 10 µs of work, much longer than noting it.
+/// Bytes per call of the kernel: some 10 µs of work, much longer than logging it.
 const CHUNK: usize = 128 << 10;
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Read {
     /// B/s of all threads together, slice by slice.
@@ -54,7 +54,7 @@ pub(crate) fn run(
         let limit = member.start + terms.patience;
         let start = memory.start().wrapping_add(member.index * part);
         let (mut done, mut offset, mut counted) = (0.0, 0, false);
-        // When all had begun.
+        // The time when all had begun.
         let mut together: Option<Instant> = None;
         member.wait();
         begun.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +67,7 @@ pub(crate) fn run(
             done += CHUNK as f64;
             log.note(member.start, done);
             offset = if offset + 2 * CHUNK <= part { offset + CHUNK } else { 0 };
-            // All go on until the last has finished its window, so that none reads alone.
+            // All continue until the last has finished its window, so that none reads alone.
             let now = Instant::now();
             if together.is_none() && begun.load(Ordering::Relaxed) >= threads {
                 together = Some(now);

@@ -7,7 +7,7 @@ use os::Stop;
 use record::Label;
 use record::{Snapshot, Template, Unavailable, machine::Cpu};
 
-/// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.
+/// `cpus` CPUs with `siblings` per core and `nodes` nodes, siblings numbered far apart.
 fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
     let mut machine = Machine::default();
     let cores = cpus / siblings;
@@ -111,7 +111,7 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
             return;
         }
         context.begin("scaling", 60.0);
-        // An earlier figure of the same place gives way to the one measured beside the others.
+        // An earlier result of the same place is replaced by the one measured together with the others.
         let place = Labels::new()
             .with_label(Label::Workload, "primes")
             .with_label(Label::Threads, 1u32)
@@ -133,7 +133,7 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
     });
 }
 
-/// Asks to stop in the middle of the second step.
+/// Requests a stop in the middle of the second step.
 struct Stopping(std::sync::Arc<Stop>);
 
 struct Rounds(u32, std::sync::Arc<Stop>, bool);
