@@ -63,14 +63,14 @@ class Linespeed(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def a_record_is_there(self):
-        return sn.assert_true(sn.path_isfile("record.json"), "linespeed left no record")
+        return sn.assert_true(sn.path_isfile("record.json"), "linespeed wrote no record")
 
     @deferrable
     def figure(self, name):
         record = json.loads(pathlib.Path(self.stagedir, "record.json").read_text(encoding="utf-8"))
         figure = figures(record)[name]
         if figure is None:
-            raise rfm.core.exceptions.SanityError(f"{name}: linespeed's figure is in doubt; measure an idle node")
+            raise rfm.core.exceptions.SanityError(f"{name}: linespeed's result is unreliable; measure an idle node")
         return figure[0]
 
 

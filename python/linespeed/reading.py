@@ -38,14 +38,14 @@ def _parse(text: Union[str, bytes], name: str) -> Record:
     try:
         return _record(json.loads(text), name)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise NotARecord(f"{name}: no JSON: {error}") from error
+        raise NotARecord(f"{name}: not JSON: {error}") from error
 
 
 def _record(value: Any, name: str) -> Record:
     if isinstance(value, dict) and "comparison" in value:
         raise NotARecord(f"{name}: a comparison, not a record")
     if not isinstance(value, dict) or not {"schema", "tool", "started"} <= value.keys():
-        raise NotARecord(f"{name}: no record of linespeed")
+        raise NotARecord(f"{name}: not a linespeed record")
     try:
         record: Record = _object(Record, value, "")
         return dataclasses.replace(record, json=value)
@@ -72,7 +72,7 @@ def _fields(kind: type) -> Tuple[Tuple[str, str, Any, bool], ...]:
 
 def _object(kind: type, value: Any, place: str) -> Any:
     if not isinstance(value, dict):
-        raise _Misfit(f"{place or 'the whole'} is no object")
+        raise _Misfit(f"{place or 'the record'} is not an object")
     given = {}
     for attribute, key, hint, must in _fields(kind):
         at = f"{place}.{key}" if place else key
@@ -94,14 +94,14 @@ def _value(hint: Any, value: Any, place: str) -> Any:
         return _object(hint, value, place)
     if origin is tuple:
         if not isinstance(value, list):
-            raise _Misfit(f"{place} is no list")
+            raise _Misfit(f"{place} is not a list")
         items = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(items) != len(value):
             raise _Misfit(f"{place} has {len(value)} values instead of {len(items)}")
         return tuple(_value(item, each, f"{place}[{index}]") for index, (item, each) in enumerate(zip(items, value)))
     if origin is abc.Mapping:
         if not isinstance(value, dict):
-            raise _Misfit(f"{place} is no object")
+            raise _Misfit(f"{place} is not an object")
         return {key: _value(arguments[1], each, f"{place}.{key}") for key, each in value.items()}
     if origin is Union:
         kinds = [kind for kind in arguments if kind is not type(None)]

@@ -11,9 +11,9 @@ from typing import Any, Literal, Mapping, Optional, Tuple, Union
 
 @dataclass(frozen=True)
 class Access:
-    """What the firmware's table (HMAT) tells of a node's memory, as read by the nearest CPUs."""
+    """A node's memory in the firmware's table (HMAT), as read by the nearest CPUs."""
 
-    #: The nodes of these CPUs; empty where the kernel does not tell.
+    #: The nodes of these CPUs; empty if the kernel does not report them.
     initiators: CpuList = ()
     #: Bandwidth of reads, B/s.
     read_bytes_per_second: Optional[int] = None
@@ -23,13 +23,13 @@ class Access:
 
 @dataclass(frozen=True)
 class Advice:
-    """Something else to set."""
+    """Another setting."""
 
     #: What: `memory`, `huge pages`, `interrupts`.
     about: str = ''
     #: Commands to paste.
     commands: Tuple[str, ...] = ()
-    #: The figures behind it.
+    #: The results behind it.
     evidence: Tuple[Evidence, ...] = ()
     #: What to do and why.
     says: str = ''
@@ -39,35 +39,34 @@ class Advice:
 
 @dataclass(frozen=True)
 class AgainstFirst:
-    """A command's time against that of the first, round by round."""
+    """A command's time compared with that of the first, round by round."""
 
-    #: How many times as long it took: the median of the rounds' ratios.
+    #: Its time over the first one's: the median of the rounds' ratios.
     ratio: float
     #: Rounds that had both.
     rounds: int
     #: The same in words.
     says: str
-    #: What can be said of the difference; `costs` is what the first takes more (below 0: less) than this one, as a
+    #: The verdict on the difference; `costs` is the additional time of the first (below 0: less) over this one, as a
     #: share of the first's time.
     verdict: Verdict
-    #: What else differs, a sentence each: where the time went, what was counted beside it. Only where a difference is
-    #: resolved.
+    #: Other differences, a sentence each: where the time went, and counted events. Only if a difference is resolved.
     explained: Tuple[str, ...] = ()
-    #: The interval of that, which holds for all commands together at 95 %; absent where the rounds are too few.
+    #: The interval of that, which holds for all commands together at 95 %; absent if there are too few rounds.
     interval: Optional[Tuple[float, float]] = None
-    #: Whether it is the slower of the two; absent where no difference is resolved.
+    #: Whether it is the slower of the two; absent if no difference is resolved.
     slower: Optional[bool] = None
 
 
-#: What figures say of a conclusion.
+#: What results show about a conclusion.
 Answer = Literal["supported", "contradicted", "cannot-tell"]
 
 
-#: What a figure rests on.
+#: The basis of a result.
 Basis = Literal["measured", "extrapolated"]
 
 
-#: Which direction of a figure is better.
+#: Which direction of a result is better.
 Better = Literal["higher", "lower"]
 
 
@@ -79,13 +78,13 @@ class Bound:
     #: `kernel`, `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`,
     #: `unknown`.
     by: BoundBy
-    #: The figures behind it.
+    #: The results behind it.
     evidence: Tuple[Evidence, ...]
     #: The answer in a person's words.
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
-    #: What of it: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
+    #: The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
     #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`,
     #: `memory-mapping`, `context-switches`.
     kind: Optional[BoundKind] = None
@@ -95,13 +94,13 @@ class Bound:
 BoundBy = str
 
 
-#: What of it, where that is known.
+#: The kind of cause, if known.
 BoundKind = str
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A part of a distribution: how many samples lay in `[from, to)`."""
+    """A part of a distribution: how many samples lie in `[from, to)`."""
 
     #: Samples in it.
     count: int
@@ -115,7 +114,8 @@ class Bucket:
 class Cache:
     """One cache."""
 
-    #: The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
+    #: The CPUs that share it; empty if an imported record does not list them. A single such cache may stand for
+    #: several.
     cpus: CpuList
     #: What it holds.
     kind: CacheKind
@@ -135,7 +135,7 @@ class CacheDomains:
 
     #: The usable CPUs of each.
     domains: Tuple[CpuList, ...] = ()
-    #: The figures behind it.
+    #: The results behind it.
     evidence: Tuple[Evidence, ...] = ()
     #: The level of the cache.
     level: int = 0
@@ -153,7 +153,7 @@ CeilingSource = Literal["parts", "family", "measured"]
 
 @dataclass(frozen=True)
 class Ceilings:
-    """The most that this machine was seen to do, measured before; what was not measured is absent."""
+    """The best results of this machine, measured before; those not measured are absent."""
 
     #: That of all CPUs, B/s.
     bandwidth_all: Optional[float] = None
@@ -163,25 +163,25 @@ class Ceilings:
     clock_all_hz: Optional[float] = None
     #: The core clock, Hz.
     clock_hz: Optional[float] = None
-    #: The latency curve: what loads of so much memory take.
+    #: The latency curve: the latency of loads by size of memory.
     curve: Tuple[CurvePoint, ...] = ()
-    #: The day on which each was measured, by its name here; of a workload's IPC `ipc.` and the workload.
+    #: The day of each measurement, by its name here; for a workload's IPC, `ipc.` and the workload.
     days: Mapping[str, str] = field(default_factory=dict)
-    #: Instructions a cycle of the built-in workloads, by their names.
+    #: Instructions per cycle of the built-in workloads, by their names.
     ipc: Mapping[str, float] = field(default_factory=dict)
     #: Latency of memory, ns.
     latency_ns: Optional[float] = None
-    #: What the memory probe heard at rising load, that without load first.
+    #: The memory probe's latency at rising load, unloaded first.
     probe: Tuple[ProbePoint, ...] = ()
-    #: The file of the record that each is of.
+    #: The record file of each.
     records: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A published conclusion, held against figures."""
+    """A published conclusion, compared with results."""
 
-    #: What these figures say of it.
+    #: What these results show about it.
     answer: Answer
     #: The conclusion.
     claim: str
@@ -193,7 +193,7 @@ class Claim:
 class Clock:
     """The core clock."""
 
-    #: Its median over the CPUs that were asked, Hz.
+    #: Its median over the sampled CPUs, Hz.
     hz: float
     #: Where it comes from: `cppc`, `cpufreq`.
     source: str
@@ -201,17 +201,17 @@ class Clock:
 
 @dataclass(frozen=True)
 class ClockHolders:
-    """What may hold a clock down beside the settings of cpufreq."""
+    """Possible limits of a clock beside the settings of cpufreq."""
 
-    #: Cooling by lower clocks that the kernel does now.
+    #: Cooling devices that lower clocks now.
     cooling: Tuple[Cooling, ...] = ()
-    #: For how long heat has lowered the clocks of a core or package since boot, ms, of that which was held longest.
+    #: For how long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
     heat_ms: Optional[int] = None
-    #: What has held them since the processor's log was cleared, mostly at boot.
+    #: The limits active since the processor's log was cleared, mostly at boot.
     held_before: Tuple[HeldBy, ...] = ()
-    #: What the processor said at this moment holds its clocks.
+    #: The limits that the processor reported as active at this moment.
     holding: Tuple[HeldBy, ...] = ()
-    #: What the processor may choose its clocks from (HWP), of the package that may the least.
+    #: The range from which the processor may choose its clocks (HWP), of the most limited package.
     hwp: Optional[HwpRange] = None
     #: The longest such time at once, ms.
     longest_heat_ms: Optional[int] = None
@@ -219,9 +219,9 @@ class ClockHolders:
     max_percent: Optional[int] = None
     #: The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     platform_profile: Optional[str] = None
-    #: Power limits of processor packages, one an interface and window.
+    #: Power limits of processor packages, one per interface and window.
     power_limits: Tuple[PowerLimit, ...] = ()
-    #: Clocks of the parts outside the cores (mesh, last cache, memory controllers), one a die.
+    #: Clocks of the parts outside the cores (mesh, last-level cache, memory controllers), one per die.
     uncore: Tuple[UncoreClock, ...] = ()
 
 
@@ -253,9 +253,9 @@ class ClockSetting:
 class CommandInTurn:
     """One of the commands."""
 
-    #: The `workload` of its figures.
+    #: The `workload` of its results.
     workload: str
-    #: How it stands against the first; absent for the first itself, and where no round had both.
+    #: How it compares with the first; absent for the first itself, and if no round had both.
     against_first: Optional[AgainstFirst] = None
     #: What it was bound by.
     bound: Optional[Bound] = None
@@ -265,27 +265,27 @@ class CommandInTurn:
 class Conditions:
     """The machine's state around the measurements."""
 
-    #: When it ended; absent for an inventory alone and for a run that was killed.
+    #: When it ended; absent for an inventory alone and for a killed run.
     after: Optional[Snapshot] = None
     #: When the run began.
     before: Snapshot = field(default_factory=lambda: Snapshot())
-    #: Who else worked meanwhile, the busiest first.
+    #: Other active processes, the busiest first.
     beside: Tuple[Process, ...] = ()
-    #: Knobs that linespeed set for the time of the run; what they were is put back since.
+    #: Knobs that linespeed set for the run; their values have been restored since.
     knobs: Tuple[Knob, ...] = ()
 
 
-#: How sure a finding is.
+#: How certain a finding is.
 Confidence = Literal["low", "medium", "high"]
 
 
 @dataclass(frozen=True)
 class Contended:
-    """Two CPUs that each kept one execution unit busy, alone and at the same time."""
+    """Two CPUs that each kept one execution unit busy, alone and simultaneously."""
 
     #: The CPUs, the lower one first.
     pair: Tuple[int, int]
-    #: How many times as long the loop took beside the other as alone: 1 on cores of their own, 2 on one core.
+    #: The loop's time beside the other over its time alone: 1 on separate cores, 2 on one core.
     slowdown: float
 
 
@@ -295,7 +295,7 @@ class Contradiction:
 
     #: Where the statements stand.
     origins: Tuple[Origin, ...]
-    #: What contradicts what, and which of them the record follows, one or two sentences.
+    #: The contradiction, and which statement the record follows, one or two sentences.
     says: str
 
 
@@ -313,11 +313,11 @@ class Cooling:
 
 @dataclass(frozen=True)
 class Cores:
-    """What the cores' counters say."""
+    """The cores' counters."""
 
     #: Least share of the time for which any of the events was counted.
     coverage: float = 0.0
-    #: Instructions a cycle, user mode and kernel together.
+    #: Instructions per cycle, user mode and kernel together.
     ipc: Optional[float] = None
     #: Those of the kernel.
     ipc_kernel: Optional[float] = None
@@ -333,7 +333,7 @@ class Counts:
 
     #: Books of packages (IBM Z).
     books: Optional[int] = None
-    #: Clusters of cores (a shared L2, for instance) over all packages; absent where the kernel does not tell.
+    #: Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.
     clusters: Optional[int] = None
     #: Physical cores over all packages.
     cores: Optional[int] = None
@@ -343,7 +343,7 @@ class Counts:
     cpus_online: Optional[int] = None
     #: CPUs present, online or not.
     cpus_present: Optional[int] = None
-    #: Dies over all packages; absent where the kernel does not tell.
+    #: Dies over all packages; absent if the kernel does not report them.
     dies: Optional[int] = None
     #: Drawers of books (IBM Z).
     drawers: Optional[int] = None
@@ -361,11 +361,11 @@ class Coverage:
     state: State
     #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
     what: str
-    #: What the reason is, for programs: it stays when its words change. Absent in records of 0.1.
+    #: The code of the reason, for programs: it stays when the words change. Absent in records of 0.1.
     code: Optional[str] = None
     #: Why not in full; absent when it was.
     reason: Optional[str] = None
-    #: What would make it possible, as a person would do it.
+    #: What would make it possible, as an instruction.
     remedy: Optional[str] = None
 
 
@@ -414,7 +414,7 @@ class CpuTimes:
 
     #: Idle otherwise.
     idle: float = 0.0
-    #: Idle while a task that ran there last waits for a disk.
+    #: Idle while a task that last ran there waits for a disk.
     iowait: float = 0.0
     #: In interrupts.
     irq: float = 0.0
@@ -430,7 +430,7 @@ class CpuTimes:
 
 @dataclass(frozen=True)
 class CurvePlace:
-    """The CPU and the node's memory of a latency curve; absent where the record does not tell."""
+    """The CPU and the memory node of a latency curve; absent if the record has none."""
 
     #: The CPU that loads.
     cpu: Optional[int] = None
@@ -440,52 +440,52 @@ class CurvePlace:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A latency curve's point."""
+    """A point of a latency curve."""
 
-    #: The memory that is gone through at random, bytes.
+    #: The size of the memory accessed at random, bytes.
     bytes: int
-    #: What a load of it takes, ns.
+    #: The latency of a load from it, ns.
     ns: float
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that follows from a record's figures."""
+    """All conclusions from a record's results."""
 
     #: What a command was bound by; only in records of `linespeed stat`.
     bound: Optional[Bound] = None
     #: What costs speed, the worst first.
     findings: Tuple[Finding, ...] = ()
-    #: One entry a resource: from its ceiling down to what is delivered, cause by cause.
+    #: One entry per resource: from its ceiling down to what is delivered, cause by cause.
     ladders: Tuple[Ladder, ...] = ()
-    #: Where the latency curve was measured that the levels, the headline and the chart are of; absent without a curve.
+    #: Where the latency curve behind the levels, the headline and the chart was measured; absent without a curve.
     latency_curve: Optional[CurvePlace] = None
     #: What each layer of the machine adds to the time of one routine, the fastest first.
     layers: Tuple[Layer, ...] = ()
     #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     levels: Tuple[Level, ...] = ()
-    #: Rules that could not look because what they need is not in the record.
+    #: Rules without the data that they need in the record.
     not_looked_for: Tuple[NotLookedFor, ...] = ()
-    #: Resources that were measured too little of to be one, a sentence each: memory from within the caches.
+    #: Resources whose measurement did not reach them, a sentence each: memory measured within the caches.
     not_reached: Tuple[str, ...] = ()
-    #: What the matrices of a machine with several nodes say; absent for one node.
+    #: What the matrices of a machine with several nodes show; absent for one node.
     numa: Optional[Numa] = None
-    #: What each step between two layers costs, and what that says; absent where layers were not timed in turn.
+    #: What each step between two layers costs, and what that means; absent if layers were not timed alternately.
     overhead: Optional[Overhead] = None
     #: How to lay a program out on a machine of several nodes; absent for one node.
     plan: Optional[Plan] = None
-    #: One entry a resource: its ceiling and what was delivered.
+    #: One entry per resource: its ceiling and what was delivered.
     resources: Tuple[Resource, ...] = ()
-    #: How each workload scales, one entry a workload and placement.
+    #: How each workload scales, one entry per workload and placement.
     scaling: Tuple[Scaling, ...] = ()
-    #: Where the machine's CPUs really are; absent where nobody looked.
+    #: Where the machine's CPUs really are; absent if not measured.
     shape: Optional[Shape] = None
-    #: What siblings add to each workload that was run with and without them.
+    #: What siblings add to each workload measured with and without them.
     siblings: Tuple[SiblingsAdd, ...] = ()
-    #: How commands differ that were run in turn; only in records of `linespeed stat` of several.
+    #: How several alternating commands differ; only in records of `linespeed stat` with several commands.
     turns: Optional[Turns] = None
-    #: CPUs that others used on average during the run, of one command while it ran; absent where that was too short to
-    #: tell.
+    #: CPUs that other processes used on average during the run, for one command while it ran; absent if that was too
+    #: short.
     used_by_others: Optional[float] = None
 
 
@@ -499,7 +499,7 @@ class Distance:
     low_ns: float
     #: The median, ns one way.
     median_ns: float
-    #: Its part of all pairs of all looks.
+    #: Its share of all pairs of all looks.
     share: float
 
 
@@ -517,11 +517,11 @@ class Ended:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One figure behind a finding."""
+    """One result behind a finding."""
 
     #: Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     from_: str
-    #: The figure in words and units.
+    #: The result with its unit, in words.
     says: str
 
 
@@ -529,7 +529,7 @@ class Evidence:
 class Finding:
     """Something that costs speed."""
 
-    #: The figures behind it, each with its place in the record.
+    #: The results behind it, each with its place in the record.
     evidence: Tuple[Evidence, ...]
     #: What it costs.
     loss: Verdict
@@ -537,26 +537,26 @@ class Finding:
     measured: bool
     #: The rule's name, stable: `timer-slack`.
     rule: str
-    #: How bad it is.
+    #: How severe it is.
     severity: Severity
-    #: What, in one line.
+    #: The finding, in one line.
     what: str
-    #: How sure it is that this is so.
+    #: How certain it is.
     confidence: Confidence = 'medium'
-    #: Who feels that; absent in records of 0.1.
+    #: Which programs are affected; absent in records of 0.1.
     relevance: Relevance = 'all'
     #: What to do: commands to paste, or what to buy or change.
     remedy: Tuple[str, ...] = ()
-    #: For each entry of `remedy` the command in it, `null` where it has none. Absent in records of 0.1.
+    #: For each entry of `remedy` its command, `null` if it has none. Absent in records of 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
-    #: For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` where it sets
-    #: none. Absent where none does.
+    #: For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets
+    #: none. Absent if none does.
     remedy_sets: Tuple[Optional[KnobValue], ...] = ()
-    #: The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    #: The affected resource, as in `diagnosis.resources[].name`, if there is one.
     resource: Optional[str] = None
     #: How to undo the remedy.
     undo: Tuple[str, ...] = ()
-    #: For each entry of `undo` the command in it, `null` where it has none. Absent in records of 0.1.
+    #: For each entry of `undo` its command, `null` if it has none. Absent in records of 0.1.
     undo_commands: Tuple[Optional[str], ...] = ()
     #: Where: which CPUs, nodes, devices.
     where: Optional[str] = None
@@ -564,17 +564,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Gain:
-    """What a layout should give one kind of program."""
+    """The expected gain of one kind of program."""
 
-    #: The figures.
+    #: The results.
     evidence: Tuple[Evidence, ...] = ()
-    #: How many times the work it does in the same time, against one that ignores nodes.
+    #: Its work in the same time, relative to a program that ignores nodes.
     factor: float = 0.0
-    #: Between what the figures' intervals allow it to lie; absent where they have none.
+    #: The interval of the factor, from the results' intervals; absent without these.
     interval: Optional[Tuple[float, float]] = None
     #: The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     program: str = ''
-    #: How it follows from the figures.
+    #: How it follows from the results.
     why: str = ''
 
 
@@ -584,12 +584,12 @@ class Held:
 
     #: The verdict.
     by: BoundBy
-    #: For how long, s.
+    #: Its total time, s.
     seconds: float
 
 
-#: What a processor says holds its clock (Intel SDM volume 4: IA32_THERM_STATUS, IA32_PACKAGE_THERM_STATUS,
-#: MSR_CORE_PERF_LIMIT_REASONS).
+#: A reason for a lowered clock, as the processor reports it (Intel SDM volume 4: IA32_THERM_STATUS,
+#: IA32_PACKAGE_THERM_STATUS, MSR_CORE_PERF_LIMIT_REASONS).
 HeldBy = Literal["prochot", "heat", "average-heat", "regulator-heat", "regulator-current", "current", "long-power", "short-power"]
 
 
@@ -612,7 +612,7 @@ class HwpRange:
 
     #: The highest level that it is allowed to choose.
     allowed: int = 0
-    #: The level that it keeps whatever the load is.
+    #: The level that it keeps under any load.
     guaranteed: int = 0
     #: The highest level that it has.
     highest: int = 0
@@ -632,51 +632,51 @@ class Idle:
 class IdleState:
     """One idle state of the boot CPU."""
 
-    #: Whether it was switched off.
+    #: Whether it is disabled.
     disabled: Optional[bool] = None
     #: Time to wake from it, ns.
     exit_ns: Optional[int] = None
     #: `POLL`, `C1`, `C6`…
     name: str = ''
-    #: Shortest stay for which it pays, ns.
+    #: Shortest stay for which it pays off, ns.
     residency_ns: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class Import:
-    """What a record was made of that no linespeed measured."""
+    """The sources of a record that linespeed did not measure."""
 
-    #: What the texts say in two ways.
+    #: Contradictory statements of the texts.
     contradictions: Tuple[Contradiction, ...] = ()
     #: Where each part of the inventory came from, by its path: `machine.counts.packages`.
     inventory: Mapping[str, Origin] = field(default_factory=dict)
-    #: What the texts call the machine: a host name, a heading; absent where nothing names it.
+    #: The machine's name in the texts: a host name, a heading; absent if nothing names it.
     name: Optional[str] = None
-    #: Lines that belong to no output that is known.
+    #: Lines that belong to no known output.
     not_understood: NotUnderstood = field(default_factory=lambda: NotUnderstood())
-    #: The outputs that were recognised in them, in order.
+    #: The recognised outputs in them, in order.
     outputs: Tuple[Output, ...] = ()
-    #: The texts that were read.
+    #: The texts.
     texts: Tuple[Text, ...] = ()
-    #: Figures that are kept as text only, because they cannot be true.
+    #: Impossible results, saved as text only.
     withheld: Tuple[Withheld, ...] = ()
 
 
 @dataclass(frozen=True)
 class Interval:
-    """One interval of a watch. What Linux does not say is absent."""
+    """One interval of a recording. Values that Linux does not report are absent."""
 
-    #: Threads in uninterruptible sleep, on average; by samples of `procs_blocked`.
+    #: Average number of threads in uninterruptible sleep, from samples of `procs_blocked`.
     blocked: Optional[float] = None
     #: The core clock.
     clock: Optional[Clock] = None
-    #: What the cores' counters say of all that ran.
+    #: The cores' counters over all running tasks.
     cores: Optional[Cores] = None
-    #: The same of the cgroup that is watched.
+    #: The same of the watched cgroup.
     cores_of_group: Optional[Cores] = None
     #: CPUs online at its end.
     cpus: int = 0
-    #: How often threads were looked at.
+    #: How often threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
     #: CPU time of linespeed itself, s.
     own_seconds: float = 0.0
@@ -684,38 +684,38 @@ class Interval:
     pressure: Mapping[str, float] = field(default_factory=dict)
     #: The probe's readings.
     probe: Optional[Probe] = None
-    #: The processes with the most CPU time, the first of them first.
+    #: The processes with the most CPU time, the busiest first.
     processes: Tuple[Process, ...] = ()
-    #: The time that `processes` are of, s: where there are many, they are looked at more seldom.
+    #: The time covered by `processes`, s: with many processes, they are read more seldom.
     processes_seconds: Optional[float] = None
-    #: Events a second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
+    #: Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
     #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
     rates: Mapping[str, float] = field(default_factory=dict)
     #: Memory of other nodes, on machines with several.
     remote: Optional[Remote] = None
-    #: Time for which threads were ready and had no CPU, s, summed over threads.
+    #: Time for which threads were ready without a CPU, s, summed over threads.
     run_queue_delay: Optional[float] = None
-    #: Threads that ran or were ready, on average; by samples of `procs_running`.
+    #: Average number of running and ready threads, from samples of `procs_running`.
     runnable: Optional[float] = None
-    #: What samples of user mode say of all that ran.
+    #: Samples of user mode over all running tasks.
     sampled: Optional[Sampled] = None
     #: Its length, s.
     seconds: float = 0.0
-    #: What the sensors say.
+    #: The sensors' values.
     sensors: Optional[Sensors] = None
-    #: What the processes that are meant had and waited for, where those are not all.
+    #: The times and waits of the selected processes, if those are not all.
     service: Optional[Service] = None
-    #: What looks at where the CPUs are say until now, without the state of each; absent where none was taken yet.
+    #: What the looks at the CPUs' places have shown so far, without the state of each; absent without a look.
     shape: Optional[Shape] = None
-    #: For how long the machine was suspended in it, s, which `seconds` leaves out.
+    #: For how long the machine was suspended in it, s; not included in `seconds`.
     suspended: Optional[float] = None
-    #: The threads with the most CPU time, of the processes that are watched, where those are not all.
+    #: The threads with the most CPU time of the watched processes, if those are not all.
     threads: Tuple[Thread, ...] = ()
-    #: The cgroup that its quota held back most.
+    #: The cgroup most throttled by its quota.
     throttled: Optional[Throttled] = None
-    #: What the CPUs did.
+    #: The CPU times.
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
-    #: What memory carried.
+    #: Memory traffic.
     traffic: Optional[Traffic] = None
     #: What threads of these processes waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
@@ -727,11 +727,11 @@ class Kernel:
 
     #: The distribution, from os-release.
     distribution: Optional[str] = None
-    #: Timer interrupts a second, where the configuration can be read.
+    #: Timer interrupts per second, if the configuration is readable.
     hz: Optional[int] = None
     #: CPUs isolated at boot.
     isolated: CpuList = ()
-    #: Each vulnerability with what the kernel says of it.
+    #: Each vulnerability with its mitigation, as the kernel reports it.
     mitigations: Mapping[str, str] = field(default_factory=dict)
     #: CPUs without a tick.
     nohz_full: CpuList = ()
@@ -739,7 +739,7 @@ class Kernel:
     options: Tuple[str, ...] = ()
     #: Base page size in bytes.
     page_bytes: Optional[int] = None
-    #: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` where only that is known.
+    #: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if no more is known.
     preemption: Optional[str] = None
     #: `6.1.0-18-amd64`.
     release: Optional[str] = None
@@ -749,11 +749,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class KernelTime:
-    """What the kernel does for a program."""
+    """The kernel's work for a program."""
 
-    #: For what.
+    #: The kind of work.
     kind: BoundKind
-    #: The share of its samples.
+    #: Its share of the samples.
     share: Share
 
 
@@ -763,15 +763,15 @@ Key = Union[bool, int, float, str]
 
 @dataclass(frozen=True)
 class Knob:
-    """A knob that was set for the time of a run."""
+    """A knob set for the run."""
 
-    #: Its name, as `linespeed quiet` has it.
+    #: Its name, as in `linespeed quiet`.
     name: str = ''
     #: Why it could not be set.
     not_set: Optional[str] = None
-    #: What it was during the run; absent where it could not be set.
+    #: Its value during the run; absent if it could not be set.
     set_to: Optional[str] = None
-    #: What it was.
+    #: Its value before.
     was: str = ''
 
 
@@ -781,38 +781,38 @@ KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "power-limi
 
 @dataclass(frozen=True)
 class KnobValue:
-    """A knob and the value that it is to have: what `linespeed fix` sets."""
+    """A knob and its new value, for `linespeed fix`."""
 
     #: The knob.
     knob: KnobName
-    #: The CPUs that it is for; absent where it is for all.
+    #: Its CPUs; absent if it is for all.
     cpus: Optional[CpuList] = None
-    #: The value; absent where it is the one that `linespeed quiet` sets.
+    #: The value; absent if it is the one that `linespeed quiet` sets.
     value: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every step's `takes` −
-    `unexplained` = delivered; where less is better (latencies) they are added instead."""
+    """From the ceiling down to what is delivered. It adds up: if more is better, ceiling − every step's `takes` −
+    `unexplained` = delivered; if less is better (latencies) they are added instead."""
 
     #: Whether more or less of it is better.
     better: Better
     #: The fastest that the hardware could go.
     ceiling: float
-    #: What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
+    #: The ceiling, in a few words: `6 channels at 2933 MT/s`.
     ceiling_is: str
     #: What is delivered.
     delivered: float
-    #: What is delivered, in a few words: `triad on 64 threads`.
+    #: The delivered result, in a few words: `triad on 64 threads`.
     delivered_is: str
     #: The resource, as in `diagnosis.resources[].name`.
     resource: str
     #: The losses in order, from the ceiling down.
     rungs: Tuple[Rung, ...]
-    #: Whether the ceiling follows from the parts or was measured.
+    #: Where the ceiling comes from.
     source: CeilingSource
-    #: What nobody explains; negative where the causes together take more than there is.
+    #: The unexplained rest; negative if the causes add up to more than the whole loss.
     unexplained: float
     #: Unit of the ceiling, the steps and what is delivered.
     unit: str
@@ -832,21 +832,21 @@ class Layer:
     says: str
     #: Time of a pass, in the measurement's unit: the mean of all passes.
     time: float
-    #: What happened beside it: interrupts, switches, migrations a second.
+    #: Events during it: interrupts, switches, migrations per second.
     beside: Tuple[str, ...] = ()
-    #: What the routine was bound to, where that is told: `none`, `cpu 3`.
+    #: The binding of the routine, if known: `none`, `cpu 3`.
     bound: Optional[str] = None
-    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: `on` or `off`, where that is told.
+    #: `on` or `off`, if known.
     interrupts: Optional[str] = None
-    #: 95 % interval of a pass's median, where there are samples enough.
+    #: 95 % interval of a pass's median, if there are enough samples.
     interval: Optional[Tuple[float, float]] = None
-    #: The interval of that, from the portions that both ran in turn; it holds for all steps together.
+    #: The interval of that, from the portions that both ran alternately; it holds for all steps together.
     over_interval: Optional[Tuple[float, float]] = None
-    #: The same in seconds, where that was timed.
+    #: The same in seconds, if timed.
     seconds: Optional[float] = None
     #: Standard deviation ÷ mean, because the field's tables use it.
     variation: Optional[float] = None
@@ -856,7 +856,7 @@ class Layer:
 class LayerStep:
     """What differs between two layers, and what it costs."""
 
-    #: Portions of the routine that both did in turn.
+    #: Portions of the routine that both ran alternately.
     rounds: int
     #: The same in words.
     says: str
@@ -870,8 +870,8 @@ class LayerStep:
     without: str
     #: What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
     code: Optional[str] = None
-    #: What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
-    #: interrupts/s`; where that cannot be, it says so.
+    #: The cost divided by each kind of counted events: `0.8 µs for each of 250 interrupts/s`; if it cannot be divided,
+    #: why.
     each: Optional[str] = None
     #: Whether the time of either layer is in doubt.
     unreliable: Optional[bool] = None
@@ -881,23 +881,23 @@ class LayerStep:
 class Level:
     """One level of the memory hierarchy as the latency curve shows it."""
 
-    #: How the two agree, one sentence.
+    #: How the two sizes agree, one sentence.
     judgement: str
     #: Latency on its plateau, ns.
     latency_ns: float
     #: `L1`, `L2`, `L3`, `memory`.
     name: str
-    #: What sysfs says that it holds, bytes.
+    #: Its size in sysfs, bytes.
     advertised_bytes: Optional[int] = None
     #: The same in cycles of the core clock.
     latency_cycles: Optional[float] = None
-    #: Working set at which the curve leaves it, bytes; absent for memory.
+    #: Working set beyond which the latency rises to the next level, bytes; absent for memory.
     measured_bytes: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What this process is limited to, below what the machine has."""
+    """The limits of this process, below the machine's resources."""
 
     #: CPUs of the affinity mask.
     affinity: CpuList = ()
@@ -923,14 +923,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class LockWaits:
-    """What threads of one process waited for locks, or for each other."""
+    """Waits of one process's threads for locks, or for each other."""
 
     #: Time that its threads were on a CPU or ready for one, s, summed.
     active: float = 0.0
     #: Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
     blocked: float = 0.0
-    #: The part of it in what is certainly a mutex: the kernel shows that the futex is expected to be locked and waited
-    #: for.
+    #: The part of it that is certainly in a mutex: the kernel shows that the futex is expected to be locked with
+    #: waiters.
     mutex: float = 0.0
     #: Threads that were in a mutex at all looks and never ran.
     stuck: int = 0
@@ -938,19 +938,19 @@ class LockWaits:
 
 @dataclass(frozen=True)
 class LongGap:
-    """A gap in a busy loop, or a wake-up that came late."""
+    """A gap in a busy loop, or a late wake-up."""
 
-    #: When it began, seconds since boot (CLOCK_MONOTONIC), as `dmesg` has them.
+    #: When it began, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     at_seconds: float
     #: The CPU.
     cpu: int
     #: How long it was, ns.
     ns: float
-    #: By what its takers are known.
+    #: How its causes were identified.
     witness: Witness
-    #: Who took it, the most first.
+    #: What used the time, the most first.
     takers: Tuple[Taker, ...] = ()
-    #: The policy of a thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
+    #: The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
     woken: Optional[str] = None
 
 
@@ -958,47 +958,47 @@ class LongGap:
 class Look:
     """Where the CPUs were within a few milliseconds."""
 
-    #: When it began, seconds from the run's begin.
+    #: When it began, seconds from the start of the run.
     at_seconds: float = 0.0
-    #: Whether all CPUs had worked until then: a host places busy CPUs differently.
+    #: Whether all CPUs were busy until then: a host places busy CPUs differently.
     busy: Optional[bool] = None
     #: Pairs that computed at the same time.
     contended: Tuple[Contended, ...] = ()
-    #: A cache line from one CPU of a pair to the other, ns, the least of a few short blocks; null where a side did not
-    #: run.
+    #: Latency of a cache line from one CPU of a pair to the other, ns, the minimum of a few short blocks; null if a
+    #: side did not run.
     line_ns: Tuple[Optional[float], ...] = ()
-    #: A load from memory by each CPU, ns, all of the same page; null where it did not run. Empty where lines cannot be
-    #: flushed.
+    #: Latency of a load from memory by each CPU, ns, all from the same page; null if it did not run. Empty if lines
+    #: cannot be flushed.
     memory_ns: Tuple[Optional[float], ...] = ()
-    #: How long it took, ms.
+    #: Its duration, ms.
     took_ms: float = 0.0
 
 
 @dataclass(frozen=True)
 class Looks:
-    """Looks at the same CPUs, in the order in which they were taken."""
+    """Looks at the same CPUs, in chronological order."""
 
     #: The CPUs, ascending.
     cpus: Tuple[int, ...] = ()
     #: The looks.
     looks: Tuple[Look, ...] = ()
-    #: The pairs, as positions in `cpus`; absent where every pair was looked at: 0-1, 0-2, … 1-2, ….
+    #: The pairs, as positions in `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
     pairs: Optional[Tuple[Tuple[int, int], ...]] = None
 
 
 @dataclass(frozen=True)
 class Looks2:
-    """How often a command's threads were looked at."""
+    """How often a command's threads were sampled."""
 
-    #: Threads that were found at work, summed.
+    #: Active threads, summed over looks.
     active: int = 0
     #: Looks at a thread.
     all: int = 0
     #: Those that found all threads waiting.
     idle: int = 0
-    #: The most that were found at work at once; 0 where that is not told.
+    #: The most active threads at once; 0 if unknown.
     most_active: int = 0
-    #: Waiting threads of which it could not be read what they wait for, summed.
+    #: Waiting threads whose cause of waiting could not be read, summed.
     unread: int = 0
 
 
@@ -1014,7 +1014,7 @@ class Machine:
     counts: Counts = field(default_factory=lambda: Counts())
     #: Every CPU present, online or not.
     cpus: Tuple[Cpu, ...] = ()
-    #: The host name, where it is told.
+    #: The host name, if known.
     hostname: Optional[str] = None
     #: The idle driver and governor.
     idle: Idle = field(default_factory=lambda: Idle())
@@ -1022,27 +1022,27 @@ class Machine:
     idle_states: Tuple[IdleState, ...] = ()
     #: The kernel and how it was built and booted.
     kernel: Kernel = field(default_factory=lambda: Kernel())
-    #: What this process is limited to.
+    #: The limits of this process.
     limits: Limits = field(default_factory=lambda: Limits())
     #: Memory that the kernel manages, in bytes.
     memory_bytes: Optional[int] = None
     #: Every memory slot that the firmware lists, populated or not.
     memory_devices: Tuple[MemoryDevice, ...] = ()
-    #: How many memory slots the board has by its own count (SMBIOS type 16), where a text may list fewer.
+    #: The number of memory slots on the board by its own count (SMBIOS type 16); a text may list fewer.
     memory_slots: Optional[int] = None
     #: Every NUMA node; exactly one on a machine without NUMA.
     nodes: Tuple[Node, ...] = ()
-    #: Parts of the inventory that could not be read, or that contradict each other: one sentence each, naming the file.
+    #: Parts of the inventory that could not be read or that contradict each other: one sentence each, naming the file.
     notes: Tuple[str, ...] = ()
     #: The processor's kind.
     processor: Processor = field(default_factory=lambda: Processor())
     #: System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     system: System = field(default_factory=lambda: System())
-    #: Hypervisor and container that this ran in.
+    #: The hypervisor and container around it.
     virtualization: Virtualization = field(default_factory=lambda: Virtualization())
 
 
-#: What is known to have happened during a sample.
+#: A known event during a sample.
 Mark = Literal["clock-moved", "switched", "migrated", "stolen", "throttled", "quota"]
 
 
@@ -1060,26 +1060,25 @@ class Measurement:
     where: Where
     #: Which direction is better; absent where neither is.
     better: Optional[Better] = None
-    #: How it was measured, for the curious: kernel, variant, placement proof, counts.
+    #: How it was measured: kernel, variant, placement proof, counts.
     detail: Mapping[str, Any] = field(default_factory=dict)
-    #: The distribution, where there are too many samples to keep each (wake-up latency, gaps).
+    #: The distribution, if there are too many samples to save each (wake-up latency, gaps).
     distribution: Tuple[Bucket, ...] = ()
-    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: For each sample how many of the record's looks were taken before it, or one number for all; empty where none is
-    #: known.
+    #: For each sample how many of the record's looks were taken before it, or one number for all; empty if unknown.
     looks: Tuple[int, ...] = ()
-    #: Samples during which something happened.
+    #: Samples with a known event.
     marks: Tuple[SampleMark, ...] = ()
-    #: How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
-    #: `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
-    #: comparable unless the metric's definition is the same for both.
+    #: Another tool's method, as far as it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
+    #: `cyclictest`. Absent for linespeed's own methods. Results of two methods are not comparable unless the metric's
+    #: definition is the same for both.
     method: Optional[str] = None
-    #: The line of a tool's output that it was read from; absent for what linespeed measured.
+    #: The line of a tool's output that it was read from; absent for linespeed's own results.
     origin: Optional[Origin] = None
-    #: Every sample in the order in which it was taken; empty where a distribution is kept instead.
+    #: Every sample in its order; empty if a distribution is saved instead.
     samples: Tuple[float, ...] = ()
 
 
@@ -1091,9 +1090,9 @@ class MemoryDevice:
     bank: Optional[str] = None
     #: Size in bytes; absent for an empty slot.
     bytes: Optional[int] = None
-    #: Channel, read from the locators where they tell; devices of one channel carry the same text.
+    #: Channel, if readable from the locators; devices of one channel carry the same text.
     channel: Optional[str] = None
-    #: Speed that it runs at, MT/s.
+    #: Configured speed, MT/s.
     configured_mt_s: Optional[int] = None
     #: Data width in bits, 64 for most.
     data_bits: Optional[int] = None
@@ -1103,7 +1102,7 @@ class MemoryDevice:
     kind: Optional[str] = None
     #: Slot, for instance `CPU0_DIMMA0`.
     locator: Optional[str] = None
-    #: NUMA node or package, read from the locators where they tell.
+    #: NUMA node or package, if readable from the locators.
     node: Optional[int] = None
     #: Part number.
     part: Optional[str] = None
@@ -1115,27 +1114,27 @@ class MemoryDevice:
     vendor: Optional[str] = None
 
 
-#: Where the memory lies that loads wait for.
+#: The memory that loads wait for.
 MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One interval of a watch, or several that follow one another."""
+    """One interval of a recording, or several consecutive ones."""
 
     #: When it began, s since the record's start.
     at: float = 0.0
-    #: What the machine did. Of several intervals times are summed, and rates and readings are their mean.
+    #: The machine's activity. For several intervals times are summed, rates and readings averaged.
     interval: Interval = field(default_factory=lambda: Interval())
     #: Intervals in it.
     intervals: int = 0
-    #: What was said of one of its intervals, of which the first verdict is.
+    #: The sentence of one of its intervals, with the first verdict.
     said: Optional[Said] = None
-    #: For how long each verdict held, the longest first; empty where the kernel told too little.
+    #: How long each verdict held, the longest first; empty if the kernel reported too little.
     verdicts: Tuple[Held, ...] = ()
 
 
-#: Whether CPUs stay where they are.
+#: Whether CPUs keep their places.
 Motion = Literal["unknown", "pinned", "floating"]
 
 
@@ -1143,19 +1142,19 @@ Motion = Literal["unknown", "pinned", "floating"]
 class Node:
     """One NUMA node."""
 
-    #: How its memory is reached from the nearest CPUs, by the firmware (HMAT).
+    #: The access to its memory from the nearest CPUs, by the firmware (HMAT).
     access: Optional[Access] = None
     #: Whether this process may take memory from it.
     allowed: bool = False
-    #: Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
+    #: Memory in bytes; 0 for a node without memory, absent if the kernel does not report it.
     bytes: Optional[int] = None
     #: CPUs online on it; empty for a memory-only node.
     cpus: CpuList = ()
-    #: Bytes of DAX devices whose memory is this node's: of CXL, or persistent.
+    #: Bytes of DAX devices with this node's memory: CXL or persistent.
     dax_bytes: Optional[int] = None
     #: The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
     distances: Tuple[int, ...] = ()
-    #: Free memory in bytes when it was read.
+    #: Free memory in bytes when read.
     free_bytes: Optional[int] = None
     #: The kernel's node number; may be sparse.
     id: int = 0
@@ -1167,9 +1166,9 @@ class Node:
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule that could not look."""
+    """A rule without the data that it needs."""
 
-    #: What it needs and the record does not hold.
+    #: What it needs and the record lacks.
     missing: str
     #: The rule's name.
     rule: str
@@ -1177,33 +1176,33 @@ class NotLookedFor:
 
 @dataclass(frozen=True)
 class NotUnderstood:
-    """Lines that belong to no output that is known."""
+    """Lines that belong to no known output."""
 
     #: The first few; their tool is empty.
     examples: Tuple[Origin, ...] = ()
-    #: How many, blank ones left out.
+    #: How many, without blank ones.
     lines: int = 0
 
 
 @dataclass(frozen=True)
 class Numa:
-    """What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances."""
+    """What nodes cost a program that ignores them, and whether the firmware's distances are right."""
 
-    #: Which figures these are, and what follows, in a sentence or two.
+    #: What these results are, and what follows, in a sentence or two.
     meaning: str
-    #: Nodes with memory that were measured.
+    #: Number of measured nodes with memory.
     nodes: int
     #: Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
     remote_share: float
-    #: The same for bandwidth: what it gets relative to what local accesses would get (0.6 is 40 % less).
+    #: The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
     bandwidth_factor: Optional[float] = None
     #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     distance_agreement: Optional[float] = None
-    #: What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
+    #: What the worst of them costs a program that follows the table and takes the slower node for the nearer one.
     distance_loss: Optional[Verdict] = None
-    #: Pairs whose distance disagrees with what was measured, a phrase each.
+    #: Pairs whose distance disagrees with the measurement, a phrase each.
     distance_mismatches: Tuple[str, ...] = ()
-    #: Latency that such a program sees on average over its accesses, relative to local (1.5 is half more).
+    #: Average latency of such a program's accesses, relative to local (1.5 is half more).
     ignoring_factor: Optional[float] = None
     #: Median latency to a node's own memory, ns.
     local_ns: Optional[float] = None
@@ -1215,11 +1214,11 @@ class Numa:
 
 @dataclass(frozen=True)
 class Origin:
-    """The line of a tool's output that a figure was read from."""
+    """The line of a tool's output that a result was read from."""
 
     #: Line in that text, from 1.
     line: int
-    #: The line as it stands there, without colours and quoting, cut at 200 characters.
+    #: The line as written there, without colours and quoting, cut at 200 characters.
     says: str
     #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
     text: str
@@ -1233,32 +1232,32 @@ class Output:
 
     #: Its first and last line there, from 1.
     lines: Tuple[int, int]
-    #: Figures and inventory facts that were taken from it.
+    #: Number of results and inventory facts taken from it.
     taken: int
-    #: The text that it stands in.
+    #: The text that contains it.
     text: str
     #: The tool.
     tool: str
-    #: The command line above it, where there is one.
+    #: The command line above it, if there is one.
     command: Optional[str] = None
-    #: Its version, where the output tells.
+    #: Its version, if the output contains it.
     version: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
+    """The cost of layers of the machine, timed alternately with the same bytes: one entry per step, in which one thing
     differs."""
 
-    #: What the published comparison of layers concluded, and whether these figures say the same.
+    #: The conclusions of the published comparison of layers, and whether these results confirm them.
     claims: Tuple[Claim, ...]
     #: The same in words.
     floor_says: str
-    #: The fastest layer, which the others are held against.
+    #: The fastest layer, with which the others are compared.
     line_speed: str
     #: What differs between two layers, and what it costs.
     steps: Tuple[LayerStep, ...]
-    #: A layer compared with itself: what this machine's noise alone makes of a step.
+    #: A layer compared with itself: a step that is noise alone.
     floor: Optional[Verdict] = None
 
 
@@ -1268,7 +1267,7 @@ class Piece:
 
     #: The lines.
     lines: Tuple[str, ...] = ()
-    #: The process that they are for; absent where they are for all.
+    #: Its process; absent if it is for all.
     process: Optional[int] = None
 
 
@@ -1278,37 +1277,37 @@ class Plan:
 
     #: What else to set: memory, huge pages, interrupts.
     advice: Tuple[Advice, ...] = ()
-    #: A level below the nodes: several last-level caches on each.
+    #: A level below the nodes: several last-level caches per node.
     caches: Optional[CacheDomains] = None
-    #: What the plan leaves out or where it is weak, a sentence each.
+    #: What the plan omits and its weaknesses, a sentence each.
     cautions: Tuple[str, ...] = ()
-    #: What the layout should give, one entry a kind of program. Modelled from what was measured.
+    #: The expected gain, one entry per kind of program. Modelled from the measurements.
     gains: Tuple[Gain, ...] = ()
-    #: NUMA nodes with CPUs that may be used.
+    #: Usable NUMA nodes with CPUs.
     nodes: int = 0
-    #: Lines to paste, one entry a tool; none where nothing needs to be bound.
+    #: Lines to paste, one entry per tool; none if nothing needs to be bound.
     pastes: Tuple[Snippet, ...] = ()
     #: The processes in order.
     processes: Tuple[Process2, ...] = ()
-    #: The record that `linespeed plan` was given; absent for this machine.
+    #: The record given to `linespeed plan`; absent for this machine.
     record: Optional[str] = None
-    #: Whether to use the siblings of a core; absent where no core has any.
+    #: Whether to use the siblings of a core; absent if no core has any.
     siblings: Optional[Siblings] = None
-    #: Where the figures come from, a sentence each.
+    #: The sources of the results, a sentence each.
     sources: Tuple[str, ...] = ()
     #: The whole plan in a sentence or two.
     summary: str = ''
-    #: What is not known, and how to find it out, a sentence each.
+    #: Unknowns, and how to resolve them, a sentence each.
     unknown: Tuple[str, ...] = ()
-    #: What running a command both ways really gave.
+    #: The measured gain of running a command both ways.
     verification: Optional[Verification] = None
 
 
-#: How memory is taken from nodes.
+#: The memory policy.
 Policy = Literal["default", "bind", "interleave"]
 
 
-#: How a figure stands beside the published ones of machines like its own.
+#: How a result compares with published ones of similar machines.
 Position = Literal["low", "normal", "high", "unknown-machine", "not-representative"]
 
 
@@ -1338,7 +1337,7 @@ class Probe:
 
     #: The core's clock by dependent adds, Hz.
     clock_hz: Optional[float] = None
-    #: How late its timer came, µs: the median.
+    #: How late its timer expired, µs: the median.
     late_us: Optional[float] = None
     #: The 95 % interval of that median; absent below 6 readings.
     latency_interval_ns: Mapping[str, Tuple[float, float]] = field(default_factory=dict)
@@ -1350,39 +1349,39 @@ class Probe:
 class ProbePoint:
     """The memory probe at one load."""
 
-    #: What memory carried, B/s.
+    #: The memory bandwidth, B/s.
     bandwidth: float
-    #: What the probe heard, ns a load.
+    #: The probe's latency, ns per load.
     ns: float
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process and what it had in an interval."""
+    """A process and its CPU time in an interval."""
 
-    #: Its scheduling class, where that is not the usual one: `SCHED_FIFO`.
+    #: Its scheduling class, if not the usual one: `SCHED_FIFO`.
     class_: Optional[str] = None
     #: CPU time, s.
     cpu: float = 0.0
-    #: Whether it has ended; its time is until the last look at it.
+    #: Whether it has ended; its time is that of the last look at it.
     ended: Optional[bool] = None
-    #: Its name, as the kernel has it; controls are taken out.
+    #: Its name in the kernel, without control characters.
     name: str = ''
-    #: Its nice value, where that is not 0.
+    #: Its nice value, if not 0.
     nice: Optional[int] = None
     #: Its number.
     pid: int = 0
-    #: Its priority, in a class that has some.
+    #: Its priority, if its class has one.
     priority: Optional[int] = None
     #: Whether it has a real-time policy.
     real_time: bool = False
-    #: What samples say that it waits for, where it was sampled.
+    #: What it waits for according to samples, if it was sampled.
     sampled: Optional[Sampled] = None
-    #: That part of it that was in the kernel, s.
+    #: The part of it in the kernel, s.
     system: float = 0.0
     #: Threads.
     threads: int = 0
-    #: The unit or container that it belongs to.
+    #: Its unit or container.
     within: Optional[str] = None
 
 
@@ -1390,17 +1389,17 @@ class Process:
 class Process2:
     """One process of a plan."""
 
-    #: Its CPUs; empty where they are not known: then all CPUs of its nodes.
+    #: Its CPUs; empty if they are not known: then all CPUs of its nodes.
     cpus: CpuList = ()
-    #: The nodes that its memory comes from; empty where the machine has one.
+    #: The nodes that its memory comes from; empty if the machine has one.
     memory: CpuList = ()
     #: The nodes on whose CPUs it runs.
     nodes: CpuList = ()
     #: Its number, from 0.
     number: int = 0
-    #: How it is taken from them.
+    #: The memory policy.
     policy: Policy = 'default'
-    #: Its threads; absent where the machine's CPUs are not known.
+    #: Its threads; absent if the machine's CPUs are not known.
     threads: Optional[int] = None
     #: Whether `cpus` are all usable CPUs of its nodes.
     whole_nodes: bool = False
@@ -1408,14 +1407,13 @@ class Process2:
 
 @dataclass(frozen=True)
 class Processor:
-    """The processor's kind and what it can do. On hybrid machines these are the boot CPU's; `Cpu.kind` tells the kinds
-    apart."""
+    """The processor's kind and features. On hybrid machines these are the boot CPU's; `Cpu.kind` distinguishes the kinds."""
 
     #: Physical and virtual address bits.
     address_bits: Optional[Tuple[int, int]] = None
     #: Nominal (base, sustained) clock in Hz.
     base_hz: Optional[int] = None
-    #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), where the kernel or CPUID tells.
+    #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     counter_hz: Optional[int] = None
     #: Whether the cycle counter keeps its rate in every state.
     counter_invariant: Optional[bool] = None
@@ -1423,14 +1421,14 @@ class Processor:
     family: Optional[int] = None
     #: Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
     features: Tuple[str, ...] = ()
-    #: The model's name as the firmware tells it (SMBIOS type 4): on Arm it names the very model (`Kunpeng 920-4826`),
-    #: where MIDR names only the core.
+    #: The model's name from the firmware (SMBIOS type 4): on Arm it names the exact model (`Kunpeng 920-4826`), while
+    #: MIDR names only the core.
     firmware_name: Optional[str] = None
     #: Arm implementer code.
     implementer: Optional[int] = None
     #: Highest clock in Hz that any core advertises.
     max_hz: Optional[int] = None
-    #: Name of the core design where it is known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
+    #: Name of the core design, if known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
     microarchitecture: Optional[str] = None
     #: Microcode revision, hexadecimal.
     microcode: Optional[str] = None
@@ -1446,11 +1444,11 @@ class Processor:
     stepping: Optional[int] = None
     #: Widest vectors usable here, in bits.
     vector_bits: Optional[int] = None
-    #: Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    #: Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     vendor: Optional[str] = None
 
 
-#: How many programs feel a loss.
+#: How many programs are affected by a loss.
 Relevance = Literal["all", "some", "few", "none"]
 
 
@@ -1458,9 +1456,9 @@ Relevance = Literal["all", "some", "few", "none"]
 class Remote:
     """Pages of other nodes, as shares of all."""
 
-    #: Of the pages that the watched processes have, those on nodes on whose CPUs none of their threads was.
+    #: Of the watched processes' pages, those on nodes where none of their threads was.
     held: Optional[float] = None
-    #: Of the pages taken in the interval, those on another node than the CPU that took them.
+    #: Of the pages allocated in the interval, those on another node than the allocating CPU.
     taken: Optional[float] = None
     #: Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
     touched: Optional[float] = None
@@ -1472,62 +1470,61 @@ class Resource:
 
     #: What was delivered.
     delivered: float
-    #: Which figures these are, one sentence.
+    #: What these values are, one sentence.
     meaning: str
     #: `core`, `memory bandwidth`, `memory latency`, `wake-up`.
     name: str
-    #: Unit of both figures.
+    #: Unit of both values.
     unit: str
-    #: A fact beside it that is no loss of it: the default timer slack of wake-ups, the share of CPU time that others
-    #: took.
+    #: A fact beside it that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     beside: Optional[str] = None
     #: The fastest that the hardware could go.
     ceiling: Optional[float] = None
-    #: Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: What the doubt is, for programs: it stays when its words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: The lowest and the highest ceiling over the parts of the processor's family, where the ceiling is the family's:
-    #: this part's lies between them, and so does the share.
+    #: The lowest and the highest ceiling over the parts of the processor's family, if the ceiling is the family's: this
+    #: part's lies between them, and so does the share.
     family_ceilings: Optional[Tuple[float, float]] = None
-    #: How it stands beside that; absent where nothing was published of a machine that is known.
+    #: How it compares with them; absent if none were published for a known machine.
     position: Optional[Position] = None
-    #: By how much the figure differs between its two interleaved halves, every second sample each, as a share of their
-    #: mean; absent where fewer than four samples, or none of them, were kept.
+    #: The difference of the result between its two interleaved halves, every second sample each, as a share of their
+    #: mean; absent with fewer than four saved samples.
     repeatability: Optional[float] = None
-    #: Share of line speed that is delivered (1 is all of it), where the ceiling is the hardware's or its family's.
+    #: Delivered share of line speed (1 is all of it), if the ceiling is the hardware's or its family's.
     share: Optional[float] = None
     #: Where the ceiling comes from.
     source: Optional[CeilingSource] = None
-    #: What was published of machines like it; absent where nothing was.
+    #: Published results of similar machines; absent if there are none.
     typical: Optional[Typical] = None
 
 
-#: How thorough a run was asked to be.
+#: The requested thoroughness of a run.
 RunMode = Literal["quick", "normal", "full"]
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One cause and what it takes."""
+    """One cause and its loss."""
 
     #: The cause in a few words.
     cause: str
-    #: What is left below it.
+    #: The remainder below it.
     leaves: float
     #: Measured here; otherwise modelled.
     measured: bool
-    #: What it takes, in the breakdown's unit.
+    #: The loss, in the breakdown's unit.
     takes: float
-    #: 95 % interval of what it takes, where it is known.
+    #: 95 % interval of the loss, if known.
     interval: Optional[Tuple[float, float]] = None
-    #: The rule whose finding it is, where there is one.
+    #: The rule of its finding, if there is one.
     rule: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Said:
-    """What was said of one interval."""
+    """The verdict of one interval, in words."""
 
     #: When the interval began, s since the record's start.
     at: float
@@ -1541,7 +1538,7 @@ class Said:
 class SampleMark:
     """One marked sample. Marked samples are kept and counted, never hidden."""
 
-    #: What happened.
+    #: The event.
     mark: Mark
     #: Index into the samples.
     sample: int
@@ -1553,45 +1550,45 @@ class Sampled:
 
     #: Behind atomic instructions and fences.
     atomic: Share = field(default_factory=lambda: Share())
-    #: At accesses to more memory than the caches hold of it.
+    #: At accesses to more memory than fits the caches.
     far: Share = field(default_factory=lambda: Share())
     #: Behind floating-point additions and multiplications.
     float: Share = field(default_factory=lambda: Share())
-    #: At loads whose address cannot be told: they may be of any of these.
+    #: At loads with an unknown address: they may belong to any of these.
     hidden: Share = field(default_factory=lambda: Share())
-    #: Samples of the kernel; none where this user may not sample it.
+    #: Samples of the kernel; none if this user may not sample it.
     in_kernel: int = 0
-    #: Where a jump leads to and nothing is waited for: mispredicted branches, and code that has to be fetched.
+    #: At jump targets without anything to wait for: mispredicted branches, and code to fetch.
     jumps: Share = field(default_factory=lambda: Share())
-    #: What those are for, most first.
+    #: The work in these, most first.
     kernel: Tuple[KernelTime, ...] = ()
-    #: At loads of memory that fits the last cache and not those of one core.
+    #: At loads from memory that fits the last-level cache but not a core's own.
     last_cache: Share = field(default_factory=lambda: Share())
-    #: Where most of the memory lies.
+    #: Where most of that memory lies.
     level: Optional[MemoryLevel] = None
-    #: What a load of it takes by this machine's own latency curve, ns.
+    #: The latency of such a load by this machine's own latency curve, ns.
     load_ns: Optional[float] = None
-    #: At loads, whatever memory they are of.
+    #: At loads, from any memory.
     loads: Share = field(default_factory=lambda: Share())
-    #: Behind divisions and roots.
+    #: Behind divisions and square roots.
     long: Share = field(default_factory=lambda: Share())
-    #: Those that the kernel had no room for.
+    #: Those that the kernel dropped for lack of room.
     lost: int = 0
-    #: At loads of memory that fits the second cache and not the first.
+    #: At loads from memory that fits the second-level cache but not the first.
     own_cache: Share = field(default_factory=lambda: Share())
     #: The part of `far` whose memory lies on another node than the CPU.
     remote: Share = field(default_factory=lambda: Share())
-    #: How many samples: of the interval, or of the last 10 s where it is shorter.
+    #: Number of samples: of the interval, or of the last 10 s if that is longer.
     samples: int = 0
-    #: The part of `far` that goes through it in order.
+    #: The part of `far` that accesses memory sequentially.
     sequential: Share = field(default_factory=lambda: Share())
-    #: At cache lines that several threads touch on several CPUs and of which one writes.
+    #: At cache lines that several threads access on several CPUs, at least one of them writing.
     shared: Share = field(default_factory=lambda: Share())
     #: In loops that wait for another thread.
     spinning: Share = field(default_factory=lambda: Share())
-    #: Those whose instructions could not be read or decoded. All shares are of the others.
+    #: Those whose instructions could not be read or decoded. All shares exclude them.
     undecoded: int = 0
-    #: How much memory `far` goes through, bytes; where that is nothing, how much those do that wait for a cache.
+    #: The memory accessed by `far`, bytes; if there is none, that of the loads that wait for a cache.
     working_set: Optional[float] = None
 
 
@@ -1600,15 +1597,15 @@ class Scaling:
     """A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
     throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007)."""
 
-    #: Cost of keeping threads coherent, a pair of threads (kappa).
+    #: Cost of keeping threads coherent, per pair of threads (kappa).
     coherency: float
-    #: Share of the work that is serialized (sigma).
+    #: The serialized share of the work (sigma).
     contention: float
     #: What it means, in sentences.
     meaning: str
     #: `cores-first`, `siblings-first`, `node-compact`, `node-spread`.
     placement: str
-    #: Steps that were fitted.
+    #: Number of fitted steps.
     points: int
     #: Throughput of one thread by the fit, work/s.
     rate: float
@@ -1620,28 +1617,29 @@ class Scaling:
     threads: int
     #: The workload.
     workload: str
-    #: Whether a step in doubt makes some speed-up more than so many threads can have.
+    #: Whether a step in doubt makes some speed-up exceed its number of threads.
     disturbed: Optional[bool] = None
-    #: Least and most threads of the steps that were fitted. Not all are where siblings begin to share cores: with
-    #: `cores-first` those of the cores alone, with other placements those beyond one thread, which alone is alone.
+    #: Least and most threads of the fitted steps. Not all steps are fitted if siblings share cores: with `cores-first`
+    #: only the cores without siblings, with other placements only more than one thread, since one thread has its core
+    #: to itself.
     fitted: Optional[Tuple[int, int]] = None
-    #: Threads beyond which more of them add less than half of what they should; absent where that was not reached.
+    #: Threads beyond which each adds less than half of its due; absent if not reached.
     knee: Optional[int] = None
-    #: Between what the intervals of both steps allow it to lie.
+    #: The interval of the speed-up, from the intervals of both steps.
     speedup_interval: Optional[Tuple[float, float]] = None
-    #: The steps that were measured, by rising threads.
+    #: The measured steps, by rising threads.
     steps: Tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Sensors:
-    """What sensors say."""
+    """Values of sensors."""
 
     #: The highest temperature, °C.
     celsius: Optional[float] = None
-    #: The fastest fan, revolutions a minute.
+    #: The fastest fan, revolutions per minute.
     fan_rpm: Optional[float] = None
-    #: Share of the time for which heat held the clock of the worst package or core down.
+    #: Share of the time for which the worst package or core was throttled for heat.
     heat_throttled: Optional[float] = None
     #: Power by hwmon, or of all packages by RAPL, W.
     watts: Optional[float] = None
@@ -1649,62 +1647,62 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Service:
-    """What some processes had, and what their threads waited for."""
+    """The CPU times of some processes, and what their threads waited for."""
 
-    #: Processes that those which were named have started, whose figures are in these, too.
+    #: Processes started by the named ones; these values include them.
     below: int = 0
-    #: Processes that were named by number, where all of them have ended: after `seconds`.
+    #: Processes named by number, if all of them have ended: after `seconds`.
     ended: Optional[int] = None
-    #: How often their threads were looked at.
+    #: How often their threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
-    #: What samples of user mode say of them.
+    #: What samples of user mode show about them.
     sampled: Optional[Sampled] = None
     #: For how long they were watched, s.
     seconds: float = 0.0
-    #: Time of their threads by what these did, s: `user`, `system`, `runnable` (ready without a CPU), `blocked`
-    #: (neither), each summed over threads; `off-cpu` (no thread on a CPU or ready).
+    #: Time of their threads by state, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each
+    #: summed over threads; `off-cpu` (no thread on a CPU or ready).
     states: Mapping[str, float] = field(default_factory=dict)
-    #: Their threads that were seen.
+    #: Their threads seen.
     threads: int = 0
     #: What threads waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
 
-#: How bad a finding is.
+#: How severe a finding is.
 Severity = Literal["note", "warning", "serious"]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the looks of a run say."""
+    """What the looks of a run show."""
 
     #: Changes from one look to the next, of cores or domains.
     changes: int = 0
-    #: What they took together, relative to the run.
+    #: Their total time, relative to the run.
     cost: Optional[float] = None
-    #: Distances of CPUs with cores of their own, nearest first.
+    #: Distances of CPUs on separate cores, nearest first.
     distances: Tuple[Distance, ...] = ()
-    #: When these looks were taken, where that was another run than the record's: RFC 3339 in UTC.
+    #: When these looks were taken, RFC 3339 in UTC, if in another run than the record's.
     looked_at: Optional[str] = None
-    #: Looks that say something.
+    #: Conclusive looks.
     looks: int = 0
-    #: Whether loads from the same page take two different times: from the node's own memory, and from another's.
+    #: Whether loads from the same page have two different latencies: from the node's own memory, and from another's.
     memory: Optional[TwoDistances] = None
-    #: Whether CPUs stay where they are.
+    #: Whether CPUs keep their places.
     motion: Motion = 'unknown'
     #: Pairs that shared a core in some look, the most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
-    #: Looks in which CPUs shared a core that Linux shows as cores of their own.
+    #: Looks in which CPUs shared a core that Linux shows as separate cores.
     sharing: Optional[Share] = None
-    #: The same of the looks right after all CPUs had worked.
+    #: The same for the looks right after all CPUs were busy.
     sharing_busy: Optional[Share] = None
-    #: Siblings that Linux shows and that took nothing from each other.
+    #: Siblings in Linux's topology that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
     #: Looks in which the CPUs lay in several domains that Linux does not show.
     split: Optional[Share] = None
-    #: Each look's state, in order; absent for one that says nothing.
+    #: Each look's state, in order; absent for an inconclusive one.
     states: Tuple[Optional[ShapeState], ...] = ()
-    #: What Linux shows apart, and what is not.
+    #: Linux's topology compared with the looks.
     topology: Topology = 'unknown'
 
 
@@ -1712,10 +1710,10 @@ class Shape:
 class ShapeState:
     """Where the CPUs were in one look."""
 
-    #: CPUs that shared a core, a list each.
+    #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
-    #: For each bound between classes of distances, nearest first, the CPUs that were nearer to each other than it, a
-    #: list a domain. Bounds at which a CPU moved within the look are left out.
+    #: For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one
+    #: list per domain. Bounds at which a CPU moved within the look are left out.
     domains: Tuple[Tuple[CpuList, ...], ...] = ()
     #: CPUs that were far from the memory of the looks' page.
     far_from_memory: Optional[CpuList] = None
@@ -1723,16 +1721,16 @@ class ShapeState:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of samples: so many of them, and the interval that holds the share of the time with 95 % confidence (Wilson,
-    1927), which no count of zero makes zero."""
+    """A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), which is not zero
+    even for a count of zero."""
 
     #: Samples.
     count: int = 0
-    #: The upper one.
+    #: The upper end.
     high: float = 1.0
-    #: The ends of its interval, in which those that could not be told may or may not be part of it.
+    #: The lower end of its interval, which covers both possibilities for undecided samples.
     low: float = 0.0
-    #: Their share of all that were decoded.
+    #: Their share of all decoded samples.
     share: float = 0.0
 
 
@@ -1752,11 +1750,11 @@ class SharedCore:
 class Siblings:
     """Whether to use the siblings of a core."""
 
-    #: The figures behind it.
+    #: The results behind it.
     evidence: Tuple[Evidence, ...] = ()
-    #: Whether figures say so; otherwise it is a choice.
+    #: Whether results support this; otherwise it is a choice.
     measured: bool = False
-    #: One CPU of each core, for those who want the other way; empty where CPUs are not known.
+    #: One CPU of each core, for the other choice; empty if CPUs are not known.
     one_a_core: CpuList = ()
     #: Hardware threads of a core.
     per_core: int = 0
@@ -1770,11 +1768,11 @@ class Siblings:
 class SiblingsAdd:
     """What siblings add to the throughput of a workload."""
 
-    #: Throughput of all CPUs over that of one thread a core, less one (0.13 is 13 % more).
+    #: Throughput of all CPUs over that of one thread per core, minus one (0.13 is 13 % more).
     adds: float
-    #: Whether the step of one thread a core was measured.
+    #: Whether the step of one thread per core was measured.
     basis: Basis
-    #: The figures, in sentences.
+    #: The results, in sentences.
     says: str
     #: The workload.
     workload: str
@@ -1790,9 +1788,9 @@ class Snapshot:
     aslr: Optional[int] = None
     #: Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
     boost: Optional[bool] = None
-    #: The file that said so.
+    #: The file that it was read from.
     boost_source: Optional[str] = None
-    #: What may hold clocks down beside the settings of cpufreq.
+    #: Possible limits of clocks beside the settings of cpufreq.
     clock_holders: Optional[ClockHolders] = None
     #: Clock settings, one entry for each group of CPUs with the same ones.
     clocks: Tuple[ClockSetting, ...] = ()
@@ -1822,15 +1820,15 @@ class Snapshot:
     own_nice: Optional[int] = None
     #: This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
     own_policy: Optional[str] = None
-    #: Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
+    #: Time for which this process's measuring threads have been ready to run without a CPU since it began, seconds.
     own_ready_seconds: Optional[float] = None
     #: perf_event_paranoid.
     perf_event_paranoid: Optional[int] = None
-    #: Power supply: `mains`, `battery`; absent where there is none to ask.
+    #: Power supply: `mains`, `battery`; absent if none is reported.
     power_supply: Optional[str] = None
     #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pressure: Mapping[str, float] = field(default_factory=dict)
-    #: Periods of that group in all, where the kernel tells.
+    #: Periods of that group in all, if the kernel reports them.
     quota_periods: Optional[int] = None
     #: Periods in which the cgroup was throttled by its quota, since it was made.
     quota_throttled: Optional[int] = None
@@ -1864,9 +1862,9 @@ class Snapshot:
 class Snippet:
     """One tool's lines."""
 
-    #: The lines, one piece a process, or one for all.
+    #: The lines, one piece per process, or one for all.
     pieces: Tuple[Piece, ...] = ()
-    #: Where they go and what to know.
+    #: Where the lines go, and notes.
     says: str = ''
     #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
@@ -1878,15 +1876,15 @@ State = Literal["measured", "degraded", "skipped", "impossible"]
 
 @dataclass(frozen=True)
 class Step:
-    """One step of scaling, against one thread of the same workload."""
+    """One step of scaling, relative to one thread of the same workload."""
 
     #: Speed-up over threads: 1 is linear.
     efficiency: float
-    #: Over one thread.
+    #: Throughput over that of one thread.
     speedup: float
     #: Threads, or copies of a command.
     threads: int
-    #: What they did together, work/s.
+    #: Their total throughput, work/s.
     throughput: float
 
 
@@ -1900,7 +1898,7 @@ class Summary:
     mad: float = 0.0
     #: Greatest.
     max: float = 0.0
-    #: Mean: only because cyclictest's line and the field's tables carry it.
+    #: Mean: only because cyclictest's line and the field's tables contain it.
     mean: Optional[float] = None
     #: Median.
     median: float = 0.0
@@ -1934,29 +1932,29 @@ class System:
 
 @dataclass(frozen=True)
 class Taker:
-    """Somebody who took time."""
+    """A cause that used time."""
 
-    #: What it is.
+    #: Its kind.
     kind: TakerKind
-    #: Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent for what has none.
+    #: Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
     name: Optional[str] = None
-    #: What it took, ns; absent where counts alone tell.
+    #: Time used, ns; absent if only counts are known.
     ns: Optional[float] = None
     #: A task's process.
     pid: Optional[int] = None
     #: A task's real-time priority, 1 to 99.
     priority: Optional[int] = None
-    #: How often it came; absent where only its time is known.
+    #: How often it occurred; absent if only its time is known.
     times: Optional[int] = None
 
 
-#: What somebody is who took time.
+#: The kind of a cause.
 TakerKind = Literal["irq", "softirq", "task", "run-queue", "idle", "below", "late-timer"]
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text that was read."""
+    """An imported text."""
 
     #: Its length in bytes.
     bytes: int
@@ -1968,13 +1966,13 @@ class Text:
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread of a process that is watched, and what it had in an interval."""
+    """A thread of a watched process, and its times in an interval."""
 
     #: Time blocked, neither on a CPU nor ready for one, s.
     blocked: float = 0.0
     #: CPU time, s.
     cpu: float = 0.0
-    #: Its name, as the kernel has it; controls are taken out.
+    #: Its name in the kernel, without control characters.
     name: str = ''
     #: Its process.
     pid: int = 0
@@ -1988,15 +1986,15 @@ class Thread:
 
 @dataclass(frozen=True)
 class Throttled:
-    """A cgroup that its quota held back."""
+    """A cgroup throttled by its quota."""
 
     #: The group, as the kernel names it.
     group: str = ''
     #: Share of the quota's periods that ended early.
     periods: float = 0.0
-    #: Time for which its threads were held back, s, summed over CPUs.
+    #: Time for which its threads were throttled, s, summed over CPUs.
     seconds: float = 0.0
-    #: CPU time that it had, s.
+    #: CPU time that it used, s.
     used: float = 0.0
 
 
@@ -2010,36 +2008,36 @@ class Tool:
     version: str
 
 
-#: The topology that Linux shows, held against the looks.
+#: Linux's topology, compared with the looks.
 Topology = Literal["unknown", "as-shown", "finer", "coarser", "crossing"]
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What memory carried, as its controllers or caches counted it."""
+    """Memory traffic, as counted by its controllers or caches."""
 
-    #: Share of the time for which the memory's buses carried data, where that is counted.
+    #: Share of the time for which the memory's buses carried data, if counted.
     bus: Optional[float] = None
     #: Bytes read and written, B/s.
     bytes_per_second: float = 0.0
-    #: Whether that source is known to be off.
+    #: Whether that source is known to be inaccurate.
     doubtful: Optional[bool] = None
-    #: Those read, where they are counted apart.
+    #: Bytes read, if counted separately.
     read: Optional[float] = None
     #: Where it comes from: `uncore_imc`, `amd_umc`…
     source: str = ''
-    #: Those written.
+    #: Bytes written.
     written: Optional[float] = None
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Commands that were run in turn, each round once, every other round backwards."""
+    """Commands run alternately, each once per round, with every other round backwards."""
 
-    #: The commands, in the order in which they were named; the others are held against the first.
+    #: The commands, in the order given; the others are compared with the first.
     commands: Tuple[CommandInTurn, ...]
-    #: What noise alone makes of such a difference, as a share: commands held against themselves in neighbouring runs.
-    #: Absent where the runs are too few to tell.
+    #: The difference caused by noise alone, as a share: each command compared with itself in neighbouring runs. Absent
+    #: if there are too few runs.
     floor: Optional[float] = None
     #: The same in words.
     floor_says: Optional[str] = None
@@ -2049,7 +2047,7 @@ class Turns:
 class TwoDistances:
     """Loads from one page by CPUs near its memory and far from it."""
 
-    #: The CPUs' loads that were far.
+    #: The share of the CPUs' loads that were far.
     far: Share
     #: By a far one.
     far_ns: float
@@ -2059,20 +2057,20 @@ class TwoDistances:
 
 @dataclass(frozen=True)
 class Typical:
-    """The range of published figures of machines like one."""
+    """The range of published results of similar machines."""
 
     #: The most.
     high: float
     #: The least, in the resource's unit.
     low: float
-    #: The machines that they are of: `AMD Zen 4 (Genoa)`.
+    #: The machines behind them: `AMD Zen 4 (Genoa)`.
     of: str
     #: Who published them.
     sources: Tuple[str, ...]
-    #: This machine's figure that was measured like them, where that is another than what is delivered: a load on large
-    #: pages, a wake-up with idle states held off.
+    #: This machine's result measured in the same way, if it is another than the delivered one: a load on large pages, a
+    #: wake-up with idle states held off.
     compared: Optional[float] = None
-    #: Whether they are of bare metal, and this is a guest.
+    #: Whether they are of bare metal while this is a guest.
     of_bare_metal: Optional[bool] = None
 
 
@@ -2084,13 +2082,13 @@ class UncoreClock:
     domain: str = ''
     #: The highest that the firmware allowed at boot, Hz.
     initial_max_hz: int = 0
-    #: The highest that is allowed, Hz.
+    #: The highest allowed clock, Hz.
     max_hz: int = 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be said about a difference."""
+    """The verdict on a difference."""
 
     #: Which of its forms it has: costs, not-resolved, too-noisy, not-measurable.
     verdict: Literal["costs", "not-resolved", "too-noisy", "not-measurable"]
@@ -2098,9 +2096,9 @@ class Verdict:
     interval: Optional[Tuple[float, float]] = None
     #: Share lost (0.1 is 10 %).
     share: Optional[float] = None
-    #: The least share that would have been seen.
+    #: The least share that would have been detected.
     smaller_than: Optional[float] = None
-    #: How many more rounds would do, where that can be estimated.
+    #: How many more rounds are needed, if that can be estimated.
     rounds_needed: Optional[int] = None
     #: Why.
     reason: Optional[str] = None
@@ -2108,40 +2106,40 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """A command run as planned and unbound, in turn."""
+    """A command run alternately as planned and unbound."""
 
     #: The command as it was typed.
     command: Tuple[str, ...] = ()
-    #: How it was run: how many copies, bound to what.
+    #: How it was run: the number of copies, and their binding.
     how: str = ''
-    #: What happened during runs, each with the number of runs.
+    #: Events during the runs, each with its number of runs.
     marks: Tuple[Tuple[Mark, int], ...] = ()
-    #: Two runs of the same kind in a row differ by this share in the median.
+    #: The median difference of two consecutive runs of the same kind, as a share.
     noise: Optional[float] = None
     #: Seconds until the last copy had ended, round by round, bound as planned.
     planned: Tuple[float, ...] = ()
-    #: Work in the same time as planned over unbound, round by round.
+    #: Work in the same time, planned over unbound, round by round.
     ratio: Summary = field(default_factory=lambda: Summary())
-    #: The result in a sentence or two, held against what was expected.
+    #: The result in a sentence or two, compared with the expectation.
     says: str = ''
     #: Whether the layout made it slower.
     slower: bool = False
     #: The same unbound.
     unbound: Tuple[float, ...] = ()
-    #: What the layout gave: the share of time that running unbound costs (or, where `slower`, that the layout costs).
+    #: The gain of the layout: the share of time that running unbound costs (or, if `slower`, that the layout costs).
     verdict: Optional[Verdict] = None
 
 
 @dataclass(frozen=True)
 class Virtualization:
-    """What this ran in."""
+    """The environment of the run."""
 
     #: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     container: Optional[str] = None
     #: Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
-    #: where nothing speaks for it.
+    #: without evidence for it.
     emulated: Optional[bool] = None
-    #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent where it could not be told.
+    #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent if unknown.
     hypervisor: Optional[str] = None
 
 
@@ -2149,9 +2147,9 @@ class Virtualization:
 class Waits:
     """Threads that waited for one thing, summed over looks."""
 
-    #: Those that had been on a CPU since the look before: they wait again and again, and not once for long.
+    #: Those that had been on a CPU since the previous look: they wait repeatedly, not once for long.
     again: int = 0
-    #: Of locks: the process whose threads waited longest. What unrelated processes wait for does not add up to a lock.
+    #: Of locks: the process whose threads waited longest. Waits of unrelated processes do not add up to a lock.
     locks: Optional[LockWaits] = None
     #: All of them.
     threads: int = 0
@@ -2159,46 +2157,46 @@ class Waits:
 
 @dataclass(frozen=True)
 class Watch:
-    """A whole watch."""
+    """A whole recording."""
 
-    #: What the memory probe heard before the watch, ns, where no record told what it hears without load.
+    #: The memory probe's latency before the recording, ns, if no record had its unloaded latency.
     calibrated_ns: Optional[float] = None
-    #: What the verdicts were held against.
+    #: The ceilings that the verdicts were based on.
     ceilings: Ceilings = field(default_factory=lambda: Ceilings())
-    #: Intervals that were seen.
+    #: Number of intervals.
     intervals: int = 0
-    #: The most intervals that a moment holds: 1, and twice as many each time that there were too many moments.
+    #: The most intervals in a moment: 1, doubled each time that there were too many moments.
     merged: int = 0
-    #: The watch in its order.
+    #: The moments in chronological order.
     moments: Tuple[Moment, ...] = ()
     #: What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     of: Optional[str] = None
-    #: The processes with the most CPU time, s of the whole watch; of each interval the busiest are summed.
+    #: The processes with the most CPU time, s over the whole recording; the busiest of each interval are summed.
     processes: Tuple[Process, ...] = ()
-    #: The same of the threads of processes that were meant.
+    #: The same for the threads of the selected processes.
     threads: Tuple[Thread, ...] = ()
-    #: For how long each verdict held, of all intervals, the longest first.
+    #: How long each verdict held, over all intervals, the longest first.
     verdicts: Tuple[Held, ...] = ()
 
 
 #: Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are of the
-#: same thing when metric and labels are equal.
+#: same thing if metric and labels are equal.
 Where = Mapping[str, Key]
 
 
 @dataclass(frozen=True)
 class Withheld:
-    """A figure that cannot be true: its text is kept, no value is."""
+    """An impossible result: its text is saved, its value is not."""
 
     #: Where it stands.
     origin: Origin
-    #: What it would have been: a metric's name or an inventory path.
+    #: Its subject: a metric's name or an inventory path.
     what: str
-    #: Why it cannot be true, one sentence.
+    #: Why it is impossible, one sentence.
     why: str
 
 
-#: By what takers are known.
+#: How causes are identified.
 Witness = Literal["trace", "counts"]
 
 
@@ -2212,31 +2210,31 @@ class Record:
     started: str
     #: The program that wrote it.
     tool: Tool
-    #: The command line that made it.
+    #: The command line that created it.
     command: Tuple[str, ...] = ()
     #: The state it was in.
     conditions: Conditions = field(default_factory=lambda: Conditions())
-    #: What could be measured and what not.
+    #: What could and could not be measured.
     coverage: Tuple[Coverage, ...] = ()
-    #: What follows from it.
+    #: The conclusions from it.
     diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis())
     #: How the run ended.
     ended: Ended = field(default_factory=lambda: Ended(how='complete'))
-    #: Where its figures came from, when other tools measured them; absent for what linespeed measured.
+    #: Where its results came from, if other tools measured them; absent for linespeed's own results.
     import_: Optional[Import] = None
-    #: The longest gaps of busy loops and the latest wake-ups, and who took that time.
+    #: The longest gaps of busy loops and the latest wake-ups, and what used that time.
     long_gaps: Tuple[LongGap, ...] = ()
-    #: Where the CPUs were meanwhile; absent where nobody looked, and of one CPU.
+    #: Where the CPUs were meanwhile; absent if not sampled, and for a single CPU.
     looks: Optional[Looks] = None
     #: What the machine is.
     machine: Machine = field(default_factory=lambda: Machine())
     #: What was measured.
     measurements: Tuple[Measurement, ...] = ()
-    #: How thorough it was asked to be; absent where there is no choice.
+    #: The requested thoroughness; absent if there is no choice.
     mode: Optional[RunMode] = None
     #: How long it took, seconds.
     seconds: Optional[float] = None
-    #: A machine at work, interval by interval; absent where it was not watched.
+    #: A machine at work, interval by interval; absent without a recording.
     watch: Optional[Watch] = None
     #: The record as it stands in its file, with what this version does not know.
     json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

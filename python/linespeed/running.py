@@ -16,7 +16,7 @@ from linespeed.records import Record
 
 
 class Failed(RuntimeError):
-    """The program wrote no record: its message and exit code (2 wrong usage, 3 could not do it, 128+n ended by signal n)."""
+    """The program wrote no record: its message and exit code (2 wrong usage, 3 failed, 128+n ended by signal n)."""
 
     def __init__(self, line: str, code: int) -> None:
         super().__init__(line)
@@ -38,7 +38,7 @@ def program() -> str:
             return path
     found = shutil.which("linespeed")
     if found is None:
-        raise FileNotFoundError("the program linespeed lies neither beside this package nor in PATH: name it in $LINESPEED")
+        raise FileNotFoundError("the program linespeed is neither beside this package nor in PATH: set $LINESPEED to its path")
     return found
 
 
@@ -66,7 +66,7 @@ def measure(*arguments: str) -> Record:
             sys.stderr.write(said)
             return read(file)
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    raise Failed(line_of(said) or f"linespeed ended with {code} and made no record", code)
+    raise Failed(line_of(said) or f"linespeed exited with {code} and wrote no record", code)
 
 
 def line_of(said: str) -> str:

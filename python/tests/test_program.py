@@ -65,7 +65,7 @@ class Program(unittest.TestCase):
     def test_what_makes_no_record_is_told(self):
         with self.assertRaises(linespeed.Failed) as failed, mock.patch.dict(os.environ, {"LINESPEED": "/bin/true"}):
             linespeed.measure("run")
-        self.assertEqual((failed.exception.code, failed.exception.line), (0, "linespeed ended with 0 and made no record"))
+        self.assertEqual((failed.exception.code, failed.exception.line), (0, "linespeed exited with 0 and wrote no record"))
 
     def test_rows_are_those_of_csv(self):
         for file in RECORDS:

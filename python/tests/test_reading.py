@@ -97,22 +97,22 @@ class Reading(unittest.TestCase):
             return harmed
 
         told = [
-            ("", "no JSON"),
-            ("{", "no JSON"),
-            ("\xff", "no JSON"),
-            ("[]", "no record"),
-            ("null", "no record"),
-            ("{}", "no record"),
-            ('"schema tool started"', "no record"),
+            ("", "not JSON"),
+            ("{", "not JSON"),
+            ("\xff", "not JSON"),
+            ("[]", "not a linespeed record"),
+            ("null", "not a linespeed record"),
+            ("{}", "not a linespeed record"),
+            ('"schema tool started"', "not a linespeed record"),
             (json.dumps({**whole, "started": 3}), "started is not text"),
-            (json.dumps({**whole, "measurements": {}}), "measurements is no list"),
-            (json.dumps({**whole, "machine": []}), "machine is no object"),
+            (json.dumps({**whole, "measurements": {}}), "measurements is not a list"),
+            (json.dumps({**whole, "machine": []}), "machine is not an object"),
             (json.dumps(without("measurements", 2, "summary")), "measurements[2].summary is missing"),
             (json.dumps({**whole, "measurements": [{"metric": "m", "unit": "s", "where": {}, "summary": {"median": "1"}}]}),
              "measurements[0].summary.median is not a number"),
             (json.dumps({**whole, "measurements": [{"metric": "m", "unit": "s", "where": {}, "summary": {"interval": [1]}}]}),
              "measurements[0].summary.interval has 1 values instead of 2"),
-            ("[" * 100_000, "no JSON"),
+            ("[" * 100_000, "not JSON"),
         ]
         for text, why in told:
             with self.subTest(text=text[:40], why=why), self.assertRaises(linespeed.NotARecord) as refused:

@@ -76,13 +76,16 @@ fn the_machine_of_196_cores_waits_for_memory() {
     let held = said.explanations.iter().find_map(|e| e.held_back.as_ref().map(|held| (e, held)));
     let (why, held) = held.expect("held back");
     assert!(
-        held.says.to_string().contains("On load-generator-196, 48 threads achieve as much as 196"),
+        held.says.to_string().contains("On load-generator-196, 48 threads are as fast as 196"),
         "{}",
         held.says
     );
     assert!(why.says.to_string().contains("Unexplained: at least 1.66×"), "{}", why.says);
     let together = said.what_if.iter().find(|what| what.together).expect("both settings").says.to_string();
-    assert!(together.contains("Observed: 3.60×") && together.contains("2.61× for binding"), "{together}");
+    assert!(
+        together.contains("Observed: 3.60×") && together.contains("leaves 2.61× for binding"),
+        "{together}"
+    );
     assert!(together.contains("at most 1.41×"), "{together}");
     let plan = diagnose::plan(&big, &diagnose::PlanRequest::default()).expect("a plan");
     assert_eq!(plan.processes.len(), 4);

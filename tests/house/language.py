@@ -60,7 +60,7 @@ RULES = {
     "expensive, not dear": rule(r"\bdear(?:er|est)?\b"),
     "related, not kin": rule(r"\bkin\b|\b(?:its|their|your) like\b"),
     "write or print, not hand out": rule(r"\bhand(?:s|ed|ing)? (?:\w+ ){0,2}out\b"),
-    "result, not figure": rule(r"(?<!significant )\bfigures?\b(?! \d| out\b)"),
+    "result, not figure": rule(r"(?<!significant )(?<!published )\bfigures?\b(?! \d| out\b)"),
     "recording, not watch": rule(r"\b(?:an?|the|this|that|two|each|its|one|of|kept|every|whole|same|both) watch(?:es)?\b(?! (?:is|it|over)\b)|\bwatches\b(?= (?:of|are|is|by|with|that)\b)"),
     "overhead, not what takes": rule(r"\bwhat\b(?: (?!how\b|long\b)[^.;:?! ]+){0,9} takes?\b"),
     "show, not say": rule(
@@ -98,7 +98,8 @@ def paragraphs(lines):
         if OUTPUT.match(text):
             fenced = not fenced
             text = ""
-        if fenced or not text.strip() or text.startswith("    ") and not block:
+        # An entry's name and its other names are none of ours.
+        if fenced or not text.strip() or re.match(r"### |Also: ", text) or text.startswith("    ") and not block:
             if block:
                 yield block
             block = []

@@ -70,7 +70,7 @@ impl<'a> BlockSizes<'a> {
         let unit = if is_bytes { "B/s" } else { best.unit.as_str() };
         let (share, rate) = (Value::Share(1.0 - m.value() / best.value()), figure(best.value(), unit));
         Some(text!(
-            "falls out: {share} below the {rate} of {bytes} blocks, which a larger block cannot make slower",
+            "outlier: {share} below the {rate} of {bytes} blocks; larger blocks should not be slower",
             bytes = Value::Bytes(bytes)
         ))
     }

@@ -334,7 +334,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
 
 const TOO_SHORT: Template = Template {
     code: "bound-too-short",
-    words: "Took {wall}: too short for a verdict (fork, exec and wait are part of that).",
+    words: "Took {wall}: too short for a verdict, since fork, exec and wait are included.",
 };
 /// Before the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };

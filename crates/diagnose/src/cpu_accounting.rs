@@ -133,7 +133,7 @@ fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
 }
 
 const OVER_THE_RUN: Template =
-    Template::new("others-over-the-run", "others used {used} on average over the whole run");
+    Template::new("others-over-the-run", "other processes used {used} on average over the whole run");
 /// The smallest shown number of CPUs in use.
 const LEAST_SHOWN: f64 = 0.01;
 

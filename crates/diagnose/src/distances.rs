@@ -69,20 +69,22 @@ fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
     let correlation = format!("{agreement:.2}");
     match (is_default, any) {
         (true, false) => {
-            text!("The firmware's distances are uniform (10 and 20), and the measured latencies nearly so.")
+            text!(
+                "The firmware's distances are uniform (10 and 20), and the measured latencies are nearly uniform."
+            )
         }
         (true, true) => text!(
             "distances-uniform-hiding",
             "The firmware's distances are uniform (10 and 20) and hide the measured differences."
         ),
         (false, false) if agreement > 0.999 => {
-            text!("distances-rank", "The firmware's distances rank the nodes as measured.")
+            text!("distances-rank", "The firmware's distances rank the nodes in the measured order.")
         }
         (false, false) => text!(
-            "The firmware's distances rank the nodes nearly as measured (rank correlation {correlation})."
+            "The firmware's distances rank the nodes almost in the measured order (rank correlation {correlation})."
         ),
         (false, true) if agreement >= NEARLY => text!(
-            "The firmware's distances rank the nodes as measured, with a few exceptions (rank correlation {correlation})."
+            "The firmware's distances rank the nodes in the measured order, with a few exceptions (rank correlation {correlation})."
         ),
         (false, true) => text!(
             "The firmware's distances contradict the measured latencies (rank correlation {correlation})."
@@ -138,7 +140,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
     let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        mismatches.push(text!("distances-more", "{more} more likewise"));
+        mismatches.push(text!("distances-more", "{more} more such pairs"));
     }
     let agreement = gamma(&rated);
     let says = agreement.map(|agreement| summarize(agreement, is_default, !mismatches.is_empty()));
@@ -194,7 +196,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         if worst.get(&key).is_none_or(|known| known.factor < factor) {
             let text = text!(
                 "distances-reversed",
-                "{slow} has distance {slow_distance} and {fast} has {fast_distance}, but the former is slower",
+                "{slow} is slower than {fast}, although its distance is shorter ({slow_distance}, not {fast_distance})",
                 slow = pair(slow),
                 slow_distance = slow.distance,
                 fast = pair(fast),
@@ -226,8 +228,7 @@ fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let hidden = unlike(&remote, |fast, slow| {
         text!(
             "distances-default",
-            "all remote nodes have distance {distance}, the kernel's default without a firmware table; measured are {fast} \
-             to {slow}",
+            "all remote nodes have distance {distance}, the kernel's default without a firmware table; measured: {fast} to {slow}",
             distance = DEFAULT.1
         )
     });

@@ -51,7 +51,7 @@ pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
 /// A share with its interval as a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable { reason: text!("a result behind it is not a number") };
+        return Verdict::NotMeasurable { reason: text!("a result that it is based on is not a number") };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
@@ -243,7 +243,7 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
-        None => Remedy::both(text!("note the current value first, to write it back"), format!("cat {path}")),
+        None => Remedy::both(text!("first note the current value, to restore it"), format!("cat {path}")),
     }
 }
 
@@ -294,7 +294,7 @@ mod tests {
             let said = &glossary.find(word).unwrap().what;
             let [serious, warning] = [SERIOUS, WARNING].map(|weight| format!("{:.0} %", weight * 100.0));
             assert!(
-                said.contains(&format!("serious from a cost of {serious} on, a warning from {warning}")),
+                said.contains(&format!("serious if it costs {serious} or more, a warning from {warning}")),
                 "{word}: {said}"
             );
             let parts = [(Relevance::Some, "a quarter", 0.25), (Relevance::Few, "a tenth", 0.1)];

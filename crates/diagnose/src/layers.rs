@@ -13,7 +13,7 @@ pub(crate) const AGAIN: &str = "user again";
 /// The user program with real-time priority.
 pub(crate) const REAL_TIME: &str = "user real-time";
 
-const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest: line speed" };
+const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
 
 /// What is counted beside passes, by its name in a result's details, and its words.
 const COUNTED: [(DetailKey<f64>, Template); 4] = [
@@ -31,8 +31,8 @@ pub(crate) fn label(m: &Measurement) -> String {
     let layer = m.labels.word(Label::Layer).unwrap_or("?");
     let bound = match m.labels.word(Label::Bound) {
         None => String::new(),
-        Some("none") => ", not bound".to_owned(),
-        Some(bound) => format!(", bound to {}", bound.replacen("cpu", "CPU", 1)),
+        Some("none") => ", unpinned".to_owned(),
+        Some(bound) => format!(", pinned to {}", bound.replacen("cpu", "CPU", 1)),
     };
     let off = if m.labels.word(Label::Interrupts) == Some("off") { ", interrupts off" } else { "" };
     format!("{layer}{bound}{off}")
@@ -92,10 +92,10 @@ fn says(over: f64) -> Text {
         0.0 => FASTEST.into(),
         ..0.0 => text!(
             "layer-shorter",
-            "{less} shorter than the fastest: not a repetition",
+            "{less} faster than the fastest layer (this layer repeats it)",
             less = Value::Share(-over)
         ),
-        _ => text!("{over} longer than the fastest", over = Value::Share(over)),
+        _ => text!("{over} slower than the fastest", over = Value::Share(over)),
     }
 }
 

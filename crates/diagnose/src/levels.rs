@@ -234,7 +234,7 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
 /// A step without a matching cache in the kernel's tables.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
-        "not in the kernel's tables; latency rises beyond {left}; load from others can cause such a step",
+        "not in the kernel's tables; latency rises beyond {left}; other processes can cause such a step",
         left = Value::Bytes(left)
     );
     of_plateau(format!("L{level}"), plateau, None, judgement)
@@ -250,8 +250,8 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     let judgement = if share < MUCH_SMALLER {
         text!(
             "level-part-of-cache",
-            "advertised {advertised}, latency rises beyond {left}: this CPU gets part of the cache (virtual \
-            machine, cache allocation or other users)",
+            "advertised {advertised}, latency rises beyond {left}: this CPU gets only part of the cache (virtual machine, cache allocation or \
+            other users)",
             left = left_at
         )
     } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
@@ -283,7 +283,7 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     let (low, high) = (curve.latency_at(from as f64)?, curve.latency_at(to as f64)?);
     let judgement = text!(
         "level-no-step",
-        "no step seen: latency goes from {low} at {from} to {high} at {to} (advertised)",
+        "no distinct step: latency goes from {low} at {from} to {high} at {to} (advertised)",
         low = Value::Figure(low, "ns"),
         from = Value::Bytes(from),
         high = Value::Figure(high, "ns"),

@@ -67,12 +67,12 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; name it as EPYC 9554, Xeon Platinum 8480+, Graviton3"
+            "the processor's model is missing or unknown; name it like EPYC 9554, Xeon Platinum 8480+, Graviton3"
         ));
     };
     if !could_be(value, unit) {
         let value = Value::Figure(value, unit);
-        return Err(text!("line-implausible", "{value} cannot be"));
+        return Err(text!("line-implausible", "{value} is impossible"));
     }
     let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&rest));
     let kinds = rows(LIKE, "kinds");
@@ -80,7 +80,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "the kind of result is ambiguous: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
+            "the kind of result is ambiguous; name one: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
              triad, reads of all or of one core, boost or all-core clock"
         ));
     };

@@ -63,12 +63,12 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     if emulated {
         numa.meaning.push(text!(
             "numa-emulated",
-            "An emulator's timings are not compared with the firmware's distances."
+            "Timings of an emulator are not compared with the firmware's distances."
         ));
     } else if doubtful > 0 {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
-            "{doubtful} of {all} latencies are unreliable and not compared with distances.",
+            "{doubtful} of {all} latencies are unreliable, so they are not compared with distances.",
             all = latency.len()
         ));
     }
@@ -78,7 +78,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
 fn meaning(numa: &Numa) -> Text {
     let mut says = text!(
         "numa-ignored",
-        "A program that ignores nodes makes {remote} of its accesses to remote memory.",
+        "For a program that ignores nodes, {remote} of accesses are remote.",
         remote = Value::Share(numa.remote_share)
     );
     if let (Some(factor), Some(local)) = (numa.ignoring_factor, numa.local_ns) {
@@ -91,7 +91,7 @@ fn meaning(numa: &Numa) -> Text {
     }
     if let Some(share) = numa.bandwidth_factor {
         let share = Value::Share(share);
-        says.push(text!("numa-ignored-bandwidth", "It reads at {share} of the local bandwidth."));
+        says.push(text!("numa-ignored-bandwidth", "Its read bandwidth is {share} of the local bandwidth."));
     }
     says
 }

@@ -48,7 +48,7 @@ impl Observed {
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {
             let rest = Value::Factor(self.factor / devices);
             let (devices, modelled) = (Value::Factor(devices), Value::Factor(modelled));
-            says.push(text!("Without the devices' {devices}, binding gains {rest}; the model allows at most {modelled} and is refuted."));
+            says.push(text!("Faster memory devices explain {devices}, which leaves {rest} for binding. The model predicts at most {modelled}, so it is wrong here."));
         }
         says
     }

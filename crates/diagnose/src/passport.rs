@@ -50,7 +50,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     reasons.extend(shapes(here, baseline));
     if let Some(used) = disturbance(here) {
         let used = Value::Figure(used, "CPUs");
-        reasons.push(text!("passport-busy", "others used {used} while the clock was measured"));
+        reasons.push(text!("passport-busy", "other processes used {used} while the clock was measured"));
     }
     let mut clocks = None;
     if reasons.is_empty() {
@@ -99,7 +99,9 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         (Some(one), Some(other)) => {
             (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
         }
-        _ => (None, vec![text!("passport-unknown-design", "not both records name the processor")]),
+        _ => {
+            (None, vec![text!("passport-unknown-design", "at least one record does not name the processor")])
+        }
     }
 }
 
@@ -152,7 +154,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
     if let Some(doubt) = doubt {
         return Err(text!(
             "passport-unsure",
-            "the clock is not known well enough: {doubt}",
+            "the clock result is unreliable: {doubt}",
             doubt = doubt.text()
         ));
     }
@@ -161,14 +163,15 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
             let [one, all] = [one.0, all.0].map(|ratio| format!("{ratio:.3}"));
             Err(text!(
                 "passport-two-ratios",
-                "no single ratio: with one core busy the clock is {one} of the baseline's, with all cores {all}"
+                "no single ratio: the clock is {one} of the baseline's with one core busy, {all} with all cores"
             ))
         }
         // Programs in CI mostly use all of a small runner.
         (_, Some(ratio)) | (Some(ratio), None) => Ok(ratio),
-        (None, None) => {
-            Err(text!("passport-no-clock", "the baseline has no clock; linespeed run clock measures it"))
-        }
+        (None, None) => Err(text!(
+            "passport-no-clock",
+            "the baseline has no clock result; measure one with linespeed run clock"
+        )),
     }
 }
 

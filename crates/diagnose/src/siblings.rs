@@ -91,11 +91,11 @@ fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
     let (all, alone) = (rate(all), rate(alone));
     says.push(match basis {
         Basis::Measured if cores == 1 => {
-            text!("All {cpus} CPUs reach {all}, one thread {alone}.")
+            text!("All {cpus} CPUs reach {all}; one thread reaches {alone}.")
         }
         Basis::Measured => text!(
             "siblings-measured",
-            "All {cpus} CPUs reach {all}, one thread on each of {cores} cores {alone}."),
+            "All {cpus} CPUs reach {all}; one thread on each of {cores} cores reaches {alone}."),
         Basis::Extrapolated => text!(
             "siblings-extrapolated",
             "All {cpus} CPUs reach {all}; {cores} cores would reach {alone} if each were as fast as the {threads} measured."),
@@ -103,10 +103,10 @@ fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
     let each = cpus as f64 / cores as f64;
     if adds > 0.0 {
         let worth = Value::Figure(adds / (each - 1.0), "ratio");
-        says.push(text!("The SMT yield is {worth} of a core."));
+        says.push(text!("SMT yield: {worth} of a core."));
     }
     if last.doubt.is_some() {
-        says.push(text!("Unreliable, like the result of all CPUs."));
+        says.push(text!("Unreliable, because the result for all CPUs is."));
     }
     Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }

@@ -19,11 +19,11 @@ const FASTER: Template =
     Template { code: "turns-faster", words: "{this} is {ratio}× ({interval}) faster than {base}" };
 const WITHIN_NOISE: Template = Template {
     code: "turns-within-noise",
-    words: "no difference resolved between {this} and {base}: {interval}× as long, within the noise ({floor})",
+    words: "no significant difference between {this} and {base}: {interval}× as long, within the noise ({floor})",
 };
 const TOO_FEW: Template = Template {
     code: "turns-too-few-rounds",
-    words: "{this} took {ratio}× as long as {base} in {rounds}; an interval requires {least} (-r {least})",
+    words: "{this} took {ratio}× as long as {base} in {rounds}; a confidence interval requires {least} (-r {least})",
 };
 
 /// What a record shows of commands run alternately; `None` for another kind of record.
@@ -44,7 +44,7 @@ pub fn turns(record: &Record) -> Option<Turns> {
     let floor_says = floor.map(|share| {
         let pairs = count_noun(itself.rounds, "pair");
         text!(
-            "noise floor {floor} (A/A control: each command against itself, {pairs} of neighbouring runs)",
+            "noise floor {floor} (A/A control: each command compared with itself, {pairs} of consecutive runs)",
             floor = Value::Share(share)
         )
     });
@@ -162,7 +162,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
             "turns-too-noisy",
             "too noisy to separate {this} from {base}: {interval}× as long; too many rounds would be needed"
         ),
-        _ => text!("no difference resolved between {this} and {base}: {interval}× as long"),
+        _ => text!("no significant difference between {this} and {base}: {interval}× as long"),
     }
 }
 

@@ -51,21 +51,21 @@ impl FitDoubt {
             FitDoubt::Quota => {
                 text!(
                     "scaling-throttled",
-                    "A CPU quota throttled the run: this is not a limit of the machine."
+                    "A CPU quota throttled the run, so this is not a limit of the machine."
                 )
             }
             FitDoubt::Switched => text!(
                 "scaling-other-programs",
-                "Other processes interrupted most of its runs, if only briefly: the result shows little about the machine."
+                "Other processes briefly interrupted most of its runs, so the result shows little about the machine."
             ),
             FitDoubt::Stolen => {
-                text!("Steal time disturbed most of its runs: the result shows little about the machine.")
+                text!("Steal time disturbed most of its runs, so the result shows little about the machine.")
             }
             FitDoubt::Noisy => {
-                text!("scaling-in-doubt", "Its steps are unreliable: no conclusion is possible.")
+                text!("scaling-in-doubt", "Its steps are unreliable, so no conclusion is possible.")
             }
             FitDoubt::Once => {
-                text!("scaling-run-once", "Each step ran once, so it may be chance; -r 6 rules that out.")
+                text!("scaling-run-once", "Each step ran once, so this may be chance; -r 6 rules that out.")
             }
         }
     }

@@ -210,9 +210,11 @@ fn fields<'a>() -> [Field<Audited<'a>>; 5] {
     [
         ("knob", |knob| knob.name().to_owned()),
         ("now", |knob| knob.row.inspection.now.to_string()),
-        ("steadier", |knob| knob.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)),
+        ("quiet value", |knob| {
+            knob.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)
+        }),
         ("set by", |knob| set_by(knob.row)),
-        ("worth here", |knob| knob.worth.as_ref().map_or(String::new(), |worth| worth.brief().to_string())),
+        ("gain here", |knob| knob.worth.as_ref().map_or(String::new(), |worth| worth.brief().to_string())),
     ]
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn describe(load: &Load, online: usize) -> String {
     };
     let busy = load.cpus.unwrap_or_else(|| load.tasks.iter().map(|task| task.cpus).sum());
     if busy < WORTH_NAMING {
-        return format!("nobody, sampled over {}.", units::figure(load.seconds, "s"));
+        return format!("no process, sampled over {}.", units::figure(load.seconds, "s"));
     }
     let mut reported =
         format!("{} of {online}, sampled over {}.", cpus(busy), units::figure(load.seconds, "s"));
@@ -62,6 +62,6 @@ mod tests {
         assert!(!reported.contains("cron"), "{reported}");
         assert!(reported.contains("hidden processes: 28 % of a CPU"), "{reported}");
         let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
-        assert_eq!(describe(&nobody, 2), "nobody, sampled over 300 ms.");
+        assert_eq!(describe(&nobody, 2), "no process, sampled over 300 ms.");
     }
 }

@@ -47,7 +47,7 @@ pub fn fix(screen: &mut Screen, fixed: &Fixed) {
     match fixed.proof {
         Some(measured) => proof::proof(screen, measured),
         None if !fixed.outlook.is_done() => {
-            write_plan(screen, &fixed.outlook.plan, "held while it is measured", false);
+            write_plan(screen, &fixed.outlook.plan, "set only during the measurement", false);
         }
         None => {}
     }
@@ -106,7 +106,7 @@ fn gave(gain: &Gain) -> Text {
         Verdict::NotResolved { .. } => text!("no difference resolved"),
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
             let rounds = count_noun(*rounds, "more round");
-            text!("too noisy to tell: {rounds} needed, with --rounds", rounds)
+            text!("too noisy to tell; {rounds} needed (--rounds)", rounds)
         }
         Verdict::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
         Verdict::NotMeasurable { reason } => {

@@ -17,16 +17,16 @@ type Knobs<'a> = Vec<(&'a str, String)>;
 pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool) {
     knobs_set(screen, outcomes);
     if !outcomes.iter().any(|outcome| !outcome.advice) {
-        screen.say("Nothing to set: every knob that can be quiet is.");
+        screen.say("Nothing to set: all available knobs are already quiet.");
     }
     if stands {
-        screen.say("Put it back: linespeed quiet --restore");
+        screen.say("To restore: linespeed quiet --restore");
     }
 }
 
 /// What became of each knob of a session, one per line; those not set with the reason.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
-    let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
+    let groups = [("Set", true, false), ("Not set", false, false), ("To set by hand", false, true)];
     for (heading, done, advice) in groups {
         let of_group =
             |outcome: &&KnobOutcome| outcome.is_done() == done && (done || outcome.advice == advice);
@@ -44,7 +44,7 @@ pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
 
 /// What `--dry-run` would set; a command would get the page cache dropped.
 pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, drop_caches: bool) {
-    write_plan(screen, plan, "held while the command runs", drop_caches);
+    write_plan(screen, plan, "set while the command runs", drop_caches);
 }
 
 /// The same; `held`: of what a process holds, while what.
@@ -64,8 +64,8 @@ pub(super) fn write_plan(screen: &mut Screen, plan: &TuningPlan, held: &str, dro
     let said = |all: &[(&'static str, record::Text)]| -> Knobs<'static> {
         all.iter().map(|(name, why)| (*name, why.to_string())).collect()
     };
-    screen.list("Would stay", said(&plan.not_set));
-    screen.list("Not linespeed's to set", said(&plan.advice));
+    screen.list("Would stay as is", said(&plan.not_set));
+    screen.list("To set by hand", said(&plan.advice));
 }
 
 /// What `--restore` put back.
@@ -74,23 +74,23 @@ pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
     root.iter().for_each(|root| screen.say(root));
     match forgotten {
         Some(contents) => screen.say(contents.of_another_boot()),
-        None if restored.is_empty() && root.is_some() => screen.say("Nothing of this user to restore."),
+        None if restored.is_empty() && root.is_some() => screen.say("Nothing to restore for this user."),
         None if restored.is_empty() => screen.say("Nothing to restore."),
         None => {}
     }
     let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
     if back > 0 {
-        screen.say(format!("{} {} as before.", count_noun(back, "value"), agree(back, "is", "are")));
+        screen.say(format!("{} {} restored.", count_noun(back, "value"), agree(back, "is", "are")));
     }
     let not_back = restored.iter().filter_map(|(change, restored)| {
         let why = match restored {
-            RestoreOutcome::Theirs(now) => format!("since set to {now} by somebody else"),
+            RestoreOutcome::Theirs(now) => format!("since changed to {now} by someone else"),
             RestoreOutcome::Refused(why) => why.to_string(),
             RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => return None,
         };
         Some((change.knob.as_str(), format!("{}: {why}; it was {}", change.path, change.old)))
     });
-    screen.list("Not put back", not_back);
+    screen.list("Not restored", not_back);
 }
 
 /// What stands, and by whom: `--status`.

@@ -7,7 +7,7 @@ use report::view::{Screen, Table, Weight};
 /// The proof: `linespeed quiet --prove`.
 pub fn proof(screen: &mut Screen, proof: &Proof) {
     screen.heading(proof.title);
-    let heads = [proof.head, "figure", "#before", "#after", "difference", "#floor"];
+    let heads = [proof.head, "result", "#before", "#after", "difference", "#floor"];
     let mut table = Table::new(proof.title, None, heads);
     let mut last = String::new();
     for (name, figure, compared) in &proof.compared {

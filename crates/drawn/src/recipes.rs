@@ -102,5 +102,5 @@ fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
         (recipe.name.clone(), recipe.broken.clone().unwrap_or(format!("{clause}{missing}")))
     };
     screen.list("", listed.iter().map(tell));
-    screen.more("--all (settings, what is missing)");
+    screen.more("--all (settings, missing items)");
 }

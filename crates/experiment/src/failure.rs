@@ -67,7 +67,7 @@ pub enum Trouble {
     #[error("the command {0}")]
     Failed(Failed),
     /// The line of shell before a run failed.
-    #[error("--prepare {line:?} {how}. Where that may fail: --prepare {:?}", format!("{line} || true"))]
+    #[error("--prepare {line:?} {how}. If it may fail, use --prepare {:?}", format!("{line} || true"))]
     Prepare {
         /// The line.
         line: String,
@@ -81,7 +81,7 @@ pub enum Trouble {
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
     /// It took longer than allowed, seconds.
-    #[error("the command took longer than the {0} s that --timeout allows, and was ended")]
+    #[error("the command was stopped: it took longer than the {0} s that --timeout allows")]
     TimedOut(f64),
     /// Its output has no usable score, or lacks required text: what is missing, and what is there.
     #[error("{0}")]
@@ -102,7 +102,7 @@ impl Trouble {
                 Some(text!("with -i, failed runs count too, unless all fail"))
             }
             Trouble::AllFailed(Failed { exit: Exit::Code(_), .. }) => Some(text!(
-                "where this exit code is no failure, run it in a shell: -- sh -c 'COMMAND; exit 0'"
+                "if this exit code does not mean failure, run the command in a shell: -- sh -c 'COMMAND; exit 0'"
             )),
             _ => None,
         }

@@ -86,7 +86,7 @@ pub fn choose<'a>(
         let other = record.machine.hostname.as_deref().filter(|name| here.hostname.as_deref() != Some(name));
         let of = other.unwrap_or("other hardware");
         return Err(FixError::CannotBeSet(format!(
-            "the record is of {of}, not of this machine: run linespeed here first"
+            "the record is from {of}, not from this machine: run linespeed here first"
         )));
     }
     Ok(Fix { number, finding, value, figure: ProvenFigure::of(value, cited(finding)) })

@@ -110,8 +110,8 @@ fn run_layout(
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
 /// The message about a plan that changes nothing: there is nothing to compare.
-const NOTHING_PLANNED: &str = "this layout equals the unbound one: nothing to verify; leave {threads} out for a copy pinned to \
-                               each CPU, or ask for several processes with --processes N";
+const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
+                               each CPU, or use --processes N for several processes";
 
 /// The copies as planned, and a phrase for how they run.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
@@ -127,11 +127,11 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     let interleaved = plan.processes.iter().all(|process| process.policy == Policy::Interleave);
     let processes = format!("{} {}", all.len(), agree(all.len(), "process", "processes"));
     let how = if interleaved && all.len() == 1 {
-        text!("{processes} with memory interleaved over the nodes, against the default policy.")
+        text!("{processes} with memory interleaved over the nodes, compared with the default policy.")
     } else {
         let placed = all.iter().any(|copy| copy.memory.is_some());
         let what = if placed { "CPUs and nodes" } else { "CPUs" };
-        text!("{processes} bound to {what}, against the same unbound.")
+        text!("{processes} bound to {what}, compared with the same processes unbound.")
     };
     Ok((all, how))
 }
@@ -150,11 +150,9 @@ fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     }
     let copies = format!("{} {}", all.len(), agree(all.len(), "copy", "copies"));
     let how = if alone {
-        text!("{copies}, each pinned to its own CPU, against the same unpinned.")
+        text!("{copies}, each pinned to its own CPU, compared with the same copies unpinned.")
     } else {
-        text!(
-            "{copies}, divided among the plan's {processes} processes and bound as these, against the same unbound."
-        )
+        text!("{copies}, bound like the plan's {processes} processes, compared with the same copies unbound.")
     };
     (all, how)
 }

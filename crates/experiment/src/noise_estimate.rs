@@ -123,7 +123,7 @@ impl Worth {
                 text!("Tested here: no effect above the noise floor.")
             }
             (Worth::TooNoisy, _) => text!(
-                "Tested here: too noisy; more rounds: linespeed quiet --prove --rounds 100 {knob}",
+                "Tested here: too noisy; use more rounds: linespeed quiet --prove --rounds 100 {knob}",
                 knob = knob()
             ),
             (Worth::BelowFloor(of, share), _) => text!(
@@ -145,7 +145,9 @@ impl Worth {
                 }
             }
             (Worth::BehindOthers, _) => {
-                text!("Unknown here: hidden by the load of other processes; try again when they have ended.")
+                text!(
+                    "Unknown here: hidden by the load of other processes; try again when they have finished."
+                )
             }
             (Worth::NotMeasured, ProofBy::None) => text!("Not measured here."),
             (Worth::NotMeasured, how) => text!(
@@ -219,13 +221,14 @@ impl NoiseEstimate {
         let below_by = if self.hypervisor { "hypervisor (steal)" } else { "firmware" };
         let taken = match (measured.taken_by_os, measured.taken_below, measured.taken) {
             (Some(os), Some(below), _) => Some(text!(
-                "up to {os} of a CPU taken by the OS for other tasks and interrupts, {below} by the {below_by}",
+                "up to {os} of a CPU's time taken by the OS for other tasks and interrupts, {below} by the {below_by}",
                 os = Value::Share(os),
                 below = Value::Share(below)
             )),
-            (_, _, Some(all)) => {
-                Some(text!("up to {all} of a CPU taken, the cause is unknown", all = Value::Share(all)))
-            }
+            (_, _, Some(all)) => Some(text!(
+                "up to {all} of a CPU's time taken; the cause is unknown",
+                all = Value::Share(all)
+            )),
             _ => None,
         };
         let wakeup =

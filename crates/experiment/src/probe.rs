@@ -73,9 +73,9 @@ pub fn probe(
     if input.before(1) {
         let why = text!(
             "probe-input-read",
-            "the command read standard input, a pipe, to its end: later runs find none"
+            "the command read its standard input (a pipe) to the end, so later runs have no input"
         );
-        let remedy = text!("give it a file: < FILE");
+        let remedy = text!("use a file instead: < FILE");
         probed.coverage.push(Coverage::skipped("probes", why).with_remedy(remedy));
         return probed;
     }
@@ -110,7 +110,7 @@ pub fn probe(
         Some(Trouble::Stopped(signal)) => probed.interrupted = Some(signal),
         Some(Trouble::NoRoom(why)) => probed.coverage.push(Coverage::skipped("probes", why)),
         Some(_) => {
-            let why = text!("the command failed in a changed run, or in a plain one");
+            let why = text!("the command failed in a run with the change or in one without");
             probed.coverage.push(Coverage::degraded("probes", why));
         }
         None => {}
@@ -146,7 +146,7 @@ pub fn probe(
         let faults = |way: usize| done.whole.iter().map(|round| round[way].faults).sum::<f64>();
         if faults(huge) > SAME_FAULTS * faults(plain) {
             let why = text!(
-                "glibc's tunable for huge pages had no effect: the command has few pages, or allocates memory another way"
+                "glibc's huge-page tunable had no effect: the command uses little memory or another allocator"
             );
             probed.coverage.push(Coverage::skipped("probe huge pages", why));
             probed.probes.retain(|probe| probe.kind != ProbeKind::HugePages);
@@ -200,7 +200,7 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => Some(text!("it has huge pages already: transparent_hugepage is always")),
+        Some(("always", _)) => Some(text!("it already has huge pages: transparent_hugepage is always")),
         _ => Some(text!("transparent huge pages are off, or this kernel has none")),
     }
 }
@@ -220,7 +220,7 @@ fn run_once(
     let _competitor = match way {
         Way::Beside(resource) => {
             let no_room =
-                |error: std::io::Error| Trouble::NoRoom(text!("no memory for a competitor: {error}"));
+                |error: std::io::Error| Trouble::NoRoom(text!("not enough memory for a competitor: {error}"));
             Some(Competitor::start(resource, machine, taken).map_err(no_room)?)
         }
         _ => None,

@@ -134,11 +134,14 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     let others = case.takes_more(machine, |brief| brief.others).map(|(share, usual)| {
         text!(
             "fleet-cause-others",
-            "other work used {share} of its CPUs during the run, {usual} on the others"
+            "other processes used {share} of its CPUs during the run, {usual} on the other machines"
         )
     });
     let steal = case.takes_more(machine, |brief| brief.steal).map(|(share, usual)| {
-        text!("fleet-cause-steal", "the hypervisor took {share} of its CPU time, {usual} of the others'")
+        text!(
+            "fleet-cause-steal",
+            "the hypervisor stole {share} of its CPU time, {usual} on the other machines"
+        )
     });
     for says in [others, steal].into_iter().flatten() {
         add(case.likelihood(ANY, ANY), 0.9, says, None);
@@ -146,7 +149,8 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     if let Some(speed) = case.clock {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
         if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
-            let says = text!("fleet-cause-heat", "heat throttled its clock {times} times during the run");
+            let says =
+                text!("fleet-cause-heat", "its clock was throttled by heat {times} times during the run");
             add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
         let speed = Value::Share(speed);

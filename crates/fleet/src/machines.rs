@@ -58,7 +58,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                let what = text!("fleet-no-time", "no readable time: counted as the oldest of its machine");
+                let what = text!("fleet-no-time", "no readable time: treated as the oldest of its machine");
                 remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
@@ -133,7 +133,8 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
                 remarks,
                 text!(
                     "fleet-redacted-among-plain",
-                    "redacted with an unknown key, among unredacted ones: a machine with both counts as two"
+                    "redacted with an unknown key, mixed with unredacted ones: a machine with both counts \
+                     as two"
                 ),
                 false,
                 briefs[*at].machine.clone(),
@@ -157,7 +158,7 @@ fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
                 remarks,
                 text!(
                     "fleet-other-clock",
-                    "over a day apart from most of this collection: a clock may be off"
+                    "more than a day apart from most of this collection: a clock may be wrong"
                 ),
                 false,
                 example,

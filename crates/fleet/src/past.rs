@@ -92,14 +92,15 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             remark(remarks, text!("history-no-figure", "without these results"), true, None);
             return false;
         } else if seen == Some(at) {
-            text!("history-same-time", "started in the same second as another: only one counts")
+            text!("history-same-time", "started in the same second as another record: only one counts")
         } else {
             if at < over {
                 remark(
                     remarks,
                     text!(
                         "history-clock-went-back",
-                        "started before the previous one ended: the clock was set back, or two ran at once"
+                        "started before the previous one ended: the clock was set back, or two runs \
+                         overlapped"
                     ),
                     false,
                     file(),

@@ -22,7 +22,7 @@ const MOST_MEMORY: u64 = 256 << 20;
 const DEEPEST: usize = 16;
 
 const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
-const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "larger than any record" };
+const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "too large for a record" };
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -56,11 +56,11 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
                 if brief.older {
-                    let what = text!("fleet-older", "of another version of linespeed");
+                    let what = text!("fleet-older", "written by another version of linespeed");
                     remark(&mut remarks, what, false, file());
                 }
                 if !brief.complete {
-                    let what = text!("fleet-broken-off", "the run ended early: its results count");
+                    let what = text!("fleet-broken-off", "the run ended early: its results are used");
                     remark(&mut remarks, what, false, file());
                 }
                 briefs.push(*brief);
@@ -112,7 +112,7 @@ fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brie
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
-        NotRead::NotRegular => text!("fleet-no-regular-file", "no regular file"),
+        NotRead::NotRegular => text!("fleet-no-regular-file", "not a regular file"),
         NotRead::TooLarge(_) => text!(TOO_LARGE),
     })?;
     let mut record = Record::from_json_within(&content.0, MOST_MEMORY).map_err(|error| match error {
@@ -123,7 +123,7 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
         ReadError::NotARecord(_) if Baseline::is_in(&content.0) => {
             text!("fleet-is-baseline", "a fleet baseline, not a record")
         }
-        ReadError::NotARecord(_) => text!("fleet-foreign", "JSON, but no linespeed record"),
+        ReadError::NotARecord(_) => text!("fleet-foreign", "JSON, but not a linespeed record"),
         ReadError::Newer(_) => {
             text!("fleet-newer", "written by a newer linespeed: read it with that version")
         }
@@ -131,7 +131,7 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!("fleet-watch", "a recording of live: compare two of them with compare"));
+        return Err(text!("fleet-watch", "a recording of live: linespeed compare compares two of them"));
     }
     if record.measurements.is_empty() {
         return Err(text!("fleet-no-figures", "no results: inventory only"));

@@ -285,7 +285,7 @@ impl Judgement<'_> {
             ..2 => text!("fleet-alone", "one machine: nothing to compare it with"),
             LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines, but no result that {least} of them share: too few to call one slow"
+                "{machines} machines, but no result shared by {least} of them: too few to call one slow"
             ),
             _ => text!("{machines} machines, {least} needed to call one slow"),
         })

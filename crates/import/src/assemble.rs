@@ -91,7 +91,7 @@ pub(crate) fn assemble(
             m.labels.0.remove(Label::Threads.name());
             m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);
             m.doubt =
-                cpus.is_none().then(|| "it ran on all CPUs; the text does not give their number".into());
+                cpus.is_none().then(|| "it ran on all CPUs, but the text does not give their number".into());
         }
     }
     not_reported(&machine, &state, &mut coverage);
@@ -209,7 +209,7 @@ fn withhold_differing(draft: &mut Draft) {
         let (one, other) = (known.value(), m.value());
         if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
             let says = format!(
-                "{} is {one} and later {other} {}: two runs, or two machines; both are discarded",
+                "{} is {one} and later {other} {}: two runs or two machines; both values are discarded",
                 m.metric, m.unit
             );
             let origins = known.origin.iter().chain(&m.origin).cloned().collect();

@@ -11,7 +11,7 @@ pub struct Setting(Label, Key);
 
 /// It cannot be set.
 #[derive(Debug, thiserror::Error)]
-#[error("--set {0}: {1}; write KEY=VALUE, such as threads=32")]
+#[error("--set {0}: {1}; use KEY=VALUE, such as threads=32")]
 pub struct SettingError(String, String);
 
 impl Setting {

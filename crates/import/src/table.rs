@@ -25,13 +25,11 @@ pub struct Table {
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// It does not begin with a metric.
-    #[error(
-        "--table {0:?}: write METRIC: rows=KEY, cols=KEY, unit=UNIT; linespeed explain lists the metrics"
-    )]
+    #[error("--table {0:?}: use METRIC: rows=KEY, cols=KEY, unit=UNIT; linespeed explain lists the metrics")]
     NoMetric(String),
     /// A part is not understood.
     #[error(
-        "--table: {1:?} does not apply to {0}; write rows=, cols=, heading= with one of its keys ({2}) or machine, \
+        "--table: {1:?} does not apply to {0}; use rows=, cols=, heading= with one of its keys ({2}) or machine, \
          col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE"
     )]
     Part(&'static str, String, String),

@@ -29,8 +29,8 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     // Who we are is asked only where there is something to compare it with.
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
-        true => "the saved ones are of another machine or other limits (cpuset, quota)",
-        false => "none were measured here yet",
+        true => "the saved ones are from another machine or different limits (cpuset, quota)",
+        false => "none have been measured here yet",
     })
 }
 

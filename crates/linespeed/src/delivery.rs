@@ -13,11 +13,11 @@ use crate::redaction::{host, shown};
 use crate::{files, output};
 
 /// Where the file of `--prom` cannot be written.
-pub const PROM_WAY_OUT: &str = "name another place with --prom FILE";
+pub const PROM_WAY_OUT: &str = "choose another path with --prom FILE";
 
 /// The text of a form.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
-    let none = || Failure::Usage(format!("this command cannot write {}: leave that out", form.word()));
+    let none = || Failure::Usage(format!("this command cannot write {}: omit that", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
@@ -100,7 +100,7 @@ pub fn destination(
     match place.and_then(|path| files::check_writable(&path).map(|()| path)) {
         Ok(path) => Ok(Some(path)),
         Err(failure) if short && options.out.label.is_none() => {
-            output::complain(&format!("the record will not be kept: {failure}"));
+            output::complain(&format!("the record will not be saved: {failure}"));
             Ok(None)
         }
         Err(failure) => Err(failure),

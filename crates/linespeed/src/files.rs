@@ -14,8 +14,7 @@ use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
 
-const WAY_OUT: &str =
-    "name another place with --output FILE, or take it from standard output (--json, --html…)";
+const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
 /// The system's errors where there is no file of settings.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// A file of settings is a page of text.
@@ -28,7 +27,7 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
         && own != named
     {
         let (own, named) = (visible(own), visible(named));
-        crate::output::complain(&format!("other users may change {named}: root's records go to {own}"));
+        crate::output::complain(&format!("other users can modify {named}; root's records go to {own}"));
     }
     Writer { own, owner: Invoker::of_sudo() }
 });
@@ -36,7 +35,7 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
 /// The folder for records.
 pub fn state_folder() -> Result<PathBuf, Failure> {
     let none =
-        || Failure::Cannot(format!("no place for records, XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
+        || Failure::Cannot(format!("no folder for records: XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
     places::state_folder().ok_or_else(none)
 }
 
@@ -88,7 +87,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!("{label} stood for {}, which is kept", visible(&before)));
+        crate::output::complain(&format!("{label} was the label of {}, which is kept", visible(&before)));
     }
     Ok(())
 }
@@ -111,7 +110,7 @@ pub fn extend_index(record: &Path) {
 /// The key that pseudonyms follow from, and what is to be known of it.
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())
-        .map_err(|error| Failure::Cannot(format!("--redact: there are no random numbers: {error}")))
+        .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
 /// Which names are one host's by the keys that lie in the folders of records.
@@ -123,7 +122,7 @@ pub fn aliases() -> Aliases {
 /// Creates a folder that the user wants filled, with those above it.
 pub fn create(folder: &Path) -> Result<(), Failure> {
     let failed =
-        |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "name another folder" };
+        |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "choose another folder" };
     std::fs::create_dir_all(folder).map_err(failed)
 }
 

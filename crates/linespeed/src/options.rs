@@ -144,7 +144,7 @@ pub enum Command {
 /// A list of CPUs. Two commas in a row are a slip, of which nobody knows what was meant.
 fn cpu_list(text: &str) -> Result<CpuList, String> {
     if text.contains(',') && text.split(',').any(|part| part.trim().is_empty()) {
-        return Err("a number is missing beside a comma; write a list such as 0-3,8".to_owned());
+        return Err("a number is missing next to a comma; use a list such as 0-3,8".to_owned());
     }
     text.parse().map_err(|error: record::cpu_list::CpuListError| error.to_string())
 }
@@ -153,17 +153,17 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
 fn duration(text: &str) -> Result<Duration, String> {
     let seconds = record::units::parse_seconds(text).map_err(|error| error.to_string())?;
     let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
-    duration.ok_or_else(|| "write a time above 0, for instance 30s or 5m".to_owned())
+    duration.ok_or_else(|| "use a time above 0, for instance 30s or 5m".to_owned())
 }
 
 /// A file that is written beside what is printed.
 fn file(name: &str) -> Result<PathBuf, String> {
-    if name == "-" { Err("write /dev/stdout for standard output".to_owned()) } else { Ok(name.into()) }
+    if name == "-" { Err("use /dev/stdout for standard output".to_owned()) } else { Ok(name.into()) }
 }
 
 /// A label.
 fn label(name: &str) -> Result<String, String> {
-    let words = || "write letters, digits and -_.+@, beginning with a letter or digit".to_owned();
+    let words = || "use letters, digits and -_.+@, beginning with a letter or digit".to_owned();
     record::store::is_label(name).then(|| name.to_owned()).ok_or_else(words)
 }
 
@@ -212,7 +212,7 @@ impl Run {
         let count = wakeups.seconds.unwrap_or(0.0) * 1e9 / f64::from(wakeups.interval_ns);
         if count > MOST_WAKEUPS {
             let words = format!(
-                "{count:.0} wake-ups a CPU are more than {MOST_WAKEUPS:.0}: a longer --interval, or a shorter --for"
+                "{count:.0} wake-ups per CPU are too many (at most {MOST_WAKEUPS:.0}): use a longer --interval or a shorter --for"
             );
             return Err(Failure::Usage(words));
         }
@@ -221,7 +221,7 @@ impl Run {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "{form} is about wake-up latency, which is not among {}: name wakeup too, or leave {form} out",
+            "{form} applies to wake-up latency, which is not among {}: add wakeup, or omit {form}",
             self.names.join(", ")
         )))
     }
@@ -239,10 +239,10 @@ pub struct Measuring {
     /// Use only these CPUs, such as 0-3,8
     #[arg(long, global = true, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
-    /// Quiet the machine meanwhile, then restore it
+    /// Quiet the machine first, restore it after
     #[arg(long, global = true)]
     pub quiet_machine: bool,
-    /// Exit with 1 on a finding: note, warning or serious
+    /// Exit with 1 on findings: note, warning or serious
     #[arg(long, global = true, value_name = "LEVEL", value_parser = FailOn::parse)]
     pub fail_on: Vec<FailOn>,
 }
@@ -354,11 +354,11 @@ impl Options {
         let Some((id, _)) = idle else { return self.measuring.check_fail_on(name) };
         let flag = format!("--{}", id.replace('_', "-"));
         let way_out = match *id {
-            "output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),
+            "output" if name == "man" => "give a folder: linespeed man FOLDER".to_owned(),
             "output" => format!("redirect standard output: linespeed {name} … >FILE"),
-            _ => "leave it out".to_owned(),
+            _ => "omit it".to_owned(),
         };
-        Err(Failure::Usage(format!("linespeed {name} has no use for {flag}; {way_out}")))
+        Err(Failure::Usage(format!("linespeed {name} does not support {flag}; {way_out}")))
     }
 }
 
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_flag_that_would_be_ignored_is_refused_with_the_way_out() {
         let reported = refusal("linespeed run clock --cyclictest").unwrap_or_default();
-        assert!(reported.contains("not among clock: name wakeup too"), "{reported}");
+        assert!(reported.contains("not among clock: add wakeup"), "{reported}");
         for good in ["run clock wakeup --cyclictest", "run --histogram", "run wakeup --histogram"] {
             assert_eq!(refusal(&format!("linespeed {good}")), None);
         }

@@ -68,15 +68,15 @@ fn file(path: &Path) -> Result<Record, Failure> {
     }
     let refused = |why: String| Failure::Input { path: path.to_owned(), why };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
-        let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
-                   beside it";
+        let why = "is not a record: it contains this machine's ceilings for linespeed stat; the records are \
+         next to it";
         return Err(refused(why.to_owned()));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
     let plain = path.to_str().is_some_and(store::is_label) && !path.exists();
     if plain && from == path {
         return Err(refused(
-            "no file, label or record is called so; linespeed records lists them".to_owned(),
+            "no file, label or record has this name; linespeed records lists them".to_owned(),
         ));
     }
     Record::read_within(from, memory_left()).map_err(|error| refused(error.to_string()))
@@ -142,7 +142,7 @@ fn this_machine() -> Result<Source, Failure> {
         files::state_folder()?;
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         return Err(Failure::Cannot(format!(
-            "there is no record of this machine in {}: run linespeed first, or name a record's file",
+            "there is no record of this machine in {}: run linespeed first, or give a record's file",
             looked.join(" or ")
         )));
     };

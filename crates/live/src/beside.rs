@@ -87,8 +87,8 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     Some(record::phrase::visible(std::path::Path::new(&shown)))
 }
 
-/// For a process in a PID namespace of its own, such as in a container.
-const OWN_NAMESPACE: &str = "PID namespace of its own";
+/// For a process in a separate PID namespace, such as in a container.
+const OWN_NAMESPACE: &str = "separate PID namespace";
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ fn unless(what: &str, seen: bool, reason: Text) -> Coverage {
 
 /// A line for each source, available or not, with the reason.
 pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
-    let not_shown = || text!("live-not-told", "the kernel does not show it");
+    let not_shown = || text!("live-not-told", "the kernel does not expose it");
     let mut all: Vec<Coverage> =
         found.look.shown().map(|(what, seen)| unless(what, seen, not_shown())).collect();
     let pressure = unless("pressure", found.look.shows_pressure(), not_shown());

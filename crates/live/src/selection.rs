@@ -33,7 +33,7 @@ pub enum SelectionError {
     #[error("no cgroup for {0} is visible; list them with systemd-cgls, or use -p PID")]
     NoGroup(Selection),
     /// Several are.
-    #[error("{0} could be {all}; name one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
+    #[error("{0} matches {all}; specify one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
     Ambiguous(Selection, Vec<String>),
     /// The group exists, but has no process.
     #[error("cgroup {0} has no processes")]

@@ -139,7 +139,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     let lines = lines.join("\n");
     let total = bytes_field(&lines, "MemTotal");
     if total.is_none() {
-        notes.add("holds no MemTotal", &path);
+        notes.add("has no MemTotal", &path);
     }
     let free = bytes_field(&lines, "MemFree");
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))

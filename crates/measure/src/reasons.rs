@@ -3,7 +3,7 @@
 use record::Template;
 
 /// Nothing to run on.
-pub(crate) const NO_CPU: Template = Template::new("no-cpu-allowed", "no CPU may be used");
+pub(crate) const NO_CPU: Template = Template::new("no-cpu-allowed", "no CPU is available");
 
 /// A measurement between CPUs on a single one.
 pub(crate) const NEEDS_TWO_CPUS: Template = Template::new("needs-two-cpus", "it needs two CPUs");

@@ -107,9 +107,9 @@ impl Rates {
     }
 }
 
-const CLOCK_MOVED: Template = Template::new("noise-clock-moved", "the clock moved in {seen} of {n} samples");
+const CLOCK_MOVED: Template = Template::new("noise-clock-moved", "clock changed in {seen} of {n} samples");
 const SWITCHED: Template =
-    Template::new("noise-switched", "something else ran on the CPU in {seen} of {n} samples");
+    Template::new("noise-switched", "another task ran on the CPU in {seen} of {n} samples");
 const STOLEN: Template = Template::new("noise-stolen", "steal time in {seen} of {n} samples");
 const MIGRATED: Template = Template::new("noise-migrated", "the thread migrated in {seen} of {n} samples");
 const THROTTLED: Template =
@@ -163,7 +163,7 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
         text!("the median is known to ±{width} only", width = Value::Share(width))
     } else {
         let scatter = Value::Share(scatter);
-        text!("noise-scatter", "samples scatter by ±{scatter} about the median")
+        text!("noise-scatter", "samples scatter by ±{scatter} around the median")
     };
     Some(Doubt::too_noisy_for(extent, causes))
 }

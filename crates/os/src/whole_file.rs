@@ -285,7 +285,7 @@ fn open_special(path: &Path) -> std::io::Result<File> {
             Ok(_first) => return open(0),
             Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
             Err(_) if crate::signals::is_asked() => {
-                return Err(Error::other(text!("nobody reads the pipe").to_string()));
+                return Err(Error::other(text!("the pipe has no reader").to_string()));
             }
             Err(_) => std::thread::sleep(READER),
         }

@@ -128,7 +128,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {
-        return Some(text!("a single pass does not show how far passes vary; more: --rounds").into());
+        return Some(text!("one pass does not show the variation between passes; use --rounds").into());
     };
     if variation <= STEADY {
         return None;
@@ -157,10 +157,10 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     }
     if marked(Mark::ClockMoved) > 0 {
         let seen = marked(Mark::ClockMoved);
-        causes.push(text!("the clock moved in {seen} of {passes} passes"));
+        causes.push(text!("the clock changed in {seen} of {passes} passes"));
     }
     let extent = text!(
-        "passes vary by {variation} (on an idle machine by less than {steady})",
+        "passes vary by {variation} (less than {steady} on an idle machine)",
         variation = Value::Share(variation),
         steady = Value::Share(STEADY)
     );
@@ -243,7 +243,7 @@ mod tests {
         let failure = Unavailable::new("there is no make").with_remedy("apt install make");
         let mut timings = Timings { missing: vec![(name, failure)], ..Timings::default() };
         let reported = &coverage(&timings)[0];
-        assert_eq!(reported.what, "overhead (kernel, not bound, interrupts off)");
+        assert_eq!(reported.what, "overhead (kernel, unpinned, interrupts off)");
         assert_eq!(
             (reported.state, &reported.remedy),
             (record::State::Impossible, &Some("apt install make".into()))

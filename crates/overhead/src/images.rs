@@ -23,7 +23,7 @@ pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
 /// It cannot be read, or its first bytes are not those of a module.
 pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
     let what = "is not an uncompressed kernel module (a relocatable ELF file, .ko)";
-    check(path, flag, is_module, [what, "or leave it out: --kernel builds one"])
+    check(path, flag, is_module, [what, "or omit it (--kernel builds one)"])
 }
 
 fn check(path: &Path, flag: &str, is_it: fn(&[u8]) -> bool, [what, hint]: [&str; 2]) -> Result<(), String> {

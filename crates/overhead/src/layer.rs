@@ -84,8 +84,8 @@ impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.layer)?;
         match self.bound {
-            None => f.write_str(", not bound")?,
-            Some(cpu) => write!(f, ", bound to CPU {cpu}")?,
+            None => f.write_str(", unpinned")?,
+            Some(cpu) => write!(f, ", pinned to CPU {cpu}")?,
         }
         if self.interrupts { Ok(()) } else { f.write_str(", interrupts off") }
     }

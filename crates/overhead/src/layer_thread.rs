@@ -129,9 +129,9 @@ impl<S: 'static> LayerThread<S> {
         let end = if matches!(answer.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
             // It hangs in the kernel: let go, it ends with the process.
             self.thread = None;
-            text!("guest cannot be ended")
+            text!("the guest cannot be stopped")
         } else {
-            text!("kvm-guest-ended", "guest ended")
+            text!("kvm-guest-ended", "the guest was stopped")
         };
         let device = &patience.what;
         match patience.stop.signal() {
@@ -143,7 +143,7 @@ impl<S: 'static> LayerThread<S> {
                 "{device} did not answer within {limit}; {end}",
                 limit = Value::Figure(patience.limit.as_secs_f64(), "s")
             )
-            .with_remedy(text!("see the kernel's messages: sudo dmesg | grep -i kvm")),
+            .with_remedy(text!("check the kernel log: sudo dmesg | grep -i kvm")),
         }
     }
 }

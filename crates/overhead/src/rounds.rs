@@ -175,7 +175,7 @@ impl Runner {
             return Ok(true);
         }
         Err(self.mismatch(format!(
-            "counted {found} primes below {}, where there are {}: its result is discarded, since it did other work",
+            "counted {found} primes below {}, but there are {}: it did different work, so its result is discarded",
             primes::LIMIT,
             primes::KNOWN
         )))
@@ -210,20 +210,22 @@ impl Runner {
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
             return Err(self.mismatch(format!(
-                "ran other code than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; its result is discarded",
+                "ran different code from the other layers: CRC-32 {:08x} at page offset {} instead of {crc:08x} \
+                 at {offset}; its result is discarded",
                 pass.crc, pass.page_offset
             )));
         }
         if let Some(known) = self.known.get(part).filter(|known| **known != pass.primes) {
             return Err(self.mismatch(format!(
-                "counted {} primes from {} to {}, and {known} before; its result is discarded: the CPU or its memory is unreliable",
+                "counted {} primes from {} to {}, but {known} before: the CPU or its memory is unreliable, so \
+                 its result is discarded",
                 pass.primes, range.start, range.end
             )));
         }
         if pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite() {
             return Ok(Ok(pass));
         }
-        Ok(Err(text!("the cycle counter stood still or stepped back during a portion").into()))
+        Ok(Err(text!("the cycle counter stopped or went backwards during a portion").into()))
     }
 }
 
@@ -311,9 +313,9 @@ mod tests {
     #[test]
     fn other_bytes_another_place_or_another_count_refuse_the_run() {
         let wrongs: [(Wrong, &str); 4] = [
-            (|pass, _| pass.crc ^= 1, "ran other code"),
+            (|pass, _| pass.crc ^= 1, "ran different code"),
             (|pass, _| pass.page_offset = 64, "at 64 of its page"),
-            (|pass, _| pass.primes += 1, "where there are 78498"),
+            (|pass, _| pass.primes += 1, "but there are 78498"),
             (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),
         ];
         for (wrong, says) in wrongs {

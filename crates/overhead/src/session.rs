@@ -156,7 +156,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
         None => Ok(()),
         Some(quota) => Err(text!(
             "overhead-quota-too-small",
-            "a quota of {quota} CPUs stops each portion of 20 ms in its middle",
+            "a quota of {quota} CPUs interrupts each 20 ms portion",
             quota = significant(quota)
         )
         .with_remedy(text!(
@@ -196,7 +196,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!("another core type than CPU {cpu}, so more than interrupts differs")),
+            Unavailable::new(text!("not the core type of CPU {cpu}, so more than interrupts would differ")),
         ),
         None => {
             (u32::from(cpu == 0), text!("this process may use no other CPU").with_remedy(crate::MORE_CPUS))
@@ -207,7 +207,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
 /// What kernel rows would need, if they were not requested. If the kernel accepts no modules, a request would report that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
-        text!("not asked for: --kernel loads a kernel module and requires root")
+        text!("not requested; --kernel loads a kernel module and requires root")
             .with_remedy("sudo linespeed overhead --kernel")
     });
     Coverage { remedy: why.remedy, ..Coverage::skipped("overhead (kernel)", why.reason) }

@@ -88,7 +88,7 @@ impl Running {
             }
         };
         let pinned = Pinned::within(&cpus).map_err(|error| {
-            text!("cannot bind a thread to CPU {cpus}: {error}", cpus = &cpus)
+            text!("cannot pin a thread to CPU {cpus}: {error}", cpus = &cpus)
                 .with_remedy(text!("choose a CPU that this process may use: --cpu or --cpus"))
         })?;
         if matches!(how, UserMode::RealTime(_)) {
@@ -103,7 +103,7 @@ impl Running {
         let (primes, seen) = self.observer.observe(|| primes::count(range.start, range.end));
         let mut ran_on = [seen.cpu_from, seen.cpu_to].into_iter().flatten();
         if let Some(cpu) = ran_on.find(|cpu| self.is_bound && !self.cpus.contains(*cpu)) {
-            return Err(text!("bound to CPU {cpus}, but ran on CPU {cpu}", cpus = &self.cpus)
+            return Err(text!("pinned to CPU {cpus}, but ran on CPU {cpu}", cpus = &self.cpus)
                 .with_remedy(text!("the CPU went offline: choose another with --cpu")));
         }
         let code = primes::code();

@@ -38,7 +38,7 @@ pub enum Error {
     #[error(transparent)]
     Compound(#[from] CompoundError),
     /// An empty list of quiet CPUs.
-    #[error("--cpus: the list is empty; write for instance --cpus 2,3")]
+    #[error("--cpus: the list is empty; use for example --cpus 2,3")]
     NoCpus,
     /// These CPUs cannot be made quiet.
     #[error("--cpus {0}: {1}")]

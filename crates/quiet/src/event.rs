@@ -47,7 +47,7 @@ impl fmt::Display for Event<'_> {
             ),
             Event::ForeignDirectory(folder) => write!(
                 f,
-                "{} belongs to another user, so it cannot hold this user's settings; check HOME or XDG_STATE_HOME",
+                "{} belongs to another user, so it cannot store this user's settings; check HOME or XDG_STATE_HOME",
                 folder.display()
             ),
             Event::OtherBoot(contents) => contents.of_another_boot().fmt(f),

@@ -324,7 +324,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     let doubts = [
         (!metadata.is_file(), "it is not a regular file"),
         (metadata.uid() != owner, "it belongs to another user"),
-        (metadata.mode() & 0o022 != 0, "others may write it"),
+        (metadata.mode() & 0o022 != 0, "other users can write to it"),
         (metadata.nlink() > 1, "it has a second hard link"),
         (metadata.len() > LONGEST, "it is longer than any journal"),
     ];
@@ -343,7 +343,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
 
 /// The journal in a text, or why it is invalid.
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
-    let text = std::str::from_utf8(text).map_err(|_| "it is no text")?;
+    let text = std::str::from_utf8(text).map_err(|_| "it is not text")?;
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is incomplete")?;
     let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
@@ -359,7 +359,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
     for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
         let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
-            return Err(format!("line {number}: no such change"));
+            return Err(format!("line {number}: unknown change"));
         }
         if let Step::Compound(compound) = &step
             && let Some(path) = compound.foreign_path()
@@ -397,7 +397,7 @@ impl fmt::Display for JournalContents {
 impl JournalContents {
     /// The notice about a journal of another boot.
     pub fn of_another_boot(&self) -> String {
-        format!("{self} before the last boot, which ended them; the settings made at boot are in force")
+        format!("{self} before the last boot, which reset them; the settings made at boot apply")
     }
 
     /// Compound changes beside the values, the last first: the order for undoing them.

@@ -82,7 +82,7 @@ impl Holder {
 
     /// What must be done before somebody else may change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
-        if self.lives() { "wait for it, or end it" } else { "wait until it has restored them" }
+        if self.lives() { "wait for it to finish, or stop it" } else { "wait until it has restored them" }
     }
 }
 

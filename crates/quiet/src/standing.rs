@@ -212,7 +212,7 @@ impl Standing {
     fn owner(&self) -> String {
         match (self.parent(), self.contents()) {
             (None, Some(contents)) => {
-                format!("what stands since {} ({})", contents.header.date, contents.header.command)
+                format!("the session active since {} ({})", contents.header.date, contents.header.command)
             }
             (pid, _) => format!("process {}, under which this runs", pid.unwrap_or_default()),
         }
@@ -246,7 +246,7 @@ impl Standing {
     /// What has to be done to set more.
     fn way_out(&self) -> &'static str {
         match self.parent() {
-            Some(_) => "ask for it there",
+            Some(_) => "request it there",
             None => "restore its values first: linespeed quiet --restore",
         }
     }
@@ -254,7 +254,7 @@ impl Standing {
     /// What remains to be done beside it: nothing more is set except what is held meanwhile, and these knobs stay open.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
-        let already = if is_parents { "already quiet by" } else { "already set is" };
+        let already = if is_parents { "already quiet by" } else { "already set by" };
         let mut words = format!("{already} {}: nothing else was set", self.owner());
         if !held.is_empty() {
             words.push_str(&format!(", but while this runs: {}", held.join(", ")));

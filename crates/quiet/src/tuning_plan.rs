@@ -137,7 +137,7 @@ impl TuningPlan {
                 self.not_by_us(named).push((name, line));
             }
             Adjustment::Manual(adjustment) => {
-                self.not_by_us(named).push((name, text!("by hand: {adjustment}")))
+                self.not_by_us(named).push((name, text!("manually: {adjustment}")))
             }
         }
     }

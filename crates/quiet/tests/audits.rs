@@ -239,7 +239,7 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         ("thp", "madvise"),
         ("aslr", "on"),
         ("quota", "none"),
-        ("irqbalance", "does not run"),
+        ("irqbalance", "not running"),
     ] {
         assert_eq!(row(&rows, name).inspection.now, now.into());
     }
@@ -337,7 +337,7 @@ fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
     let (all, some) = (online("0-3"), online("0-1"));
     assert!(refuse_cpus(&online("0-3"), &all, &all).unwrap().contains("all CPUs of this machine"));
     assert!(refuse_cpus(&online("7"), &all, &all).unwrap().contains("not online"));
-    assert!(refuse_cpus(&online("3"), &all, &some).unwrap().contains("not among those"));
+    assert!(refuse_cpus(&online("3"), &all, &some).unwrap().contains("not available to this process"));
     assert_eq!(refuse_cpus(&online("1"), &all, &all), None);
 }
 

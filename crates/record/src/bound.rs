@@ -103,7 +103,7 @@ impl BoundBy {
             BoundBy::Frontend => text!("the core's front end"),
             BoundBy::Branches => text!("branches"),
             BoundBy::Waiting => text!("waiting"),
-            BoundBy::CpuContention => text!("other work on the CPUs"),
+            BoundBy::CpuContention => text!("other processes on the CPUs"),
             BoundBy::TooFewCpus => text!("too few CPUs for its threads"),
             BoundBy::Kernel => text!("the kernel"),
             BoundBy::Quota => text!("its quota"),
@@ -113,9 +113,9 @@ impl BoundBy {
             BoundBy::Lock => text!("a lock"),
             BoundBy::Cache => text!("the caches"),
             BoundBy::OwnThreads => text!("its own threads"),
-            BoundBy::Clock => text!("a clock held down"),
+            BoundBy::Clock => text!("a reduced clock"),
             BoundBy::Idle => text!("no work"),
-            BoundBy::Unknown => text!("nothing that shows"),
+            BoundBy::Unknown => text!("an unknown cause"),
             BoundBy::Other(word) => text!("{word}", word = word.clone()),
         }
     }

@@ -96,7 +96,7 @@ impl From<Coverage> for Written {
 
 impl Coverage {
     /// Why a measurement is left out of a run that named others.
-    pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not asked for");
+    pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not requested");
 
     /// Why a result of a record is withheld when the record is read.
     pub const CHANGED_OR_DAMAGED: Template =
@@ -107,12 +107,12 @@ impl Coverage {
         Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
 
     /// Why cells of a matrix are missing: the time of the measurement ended.
-    pub const TIME_ENDED: Template = Template::new("time-ended", "time ended {when}");
+    pub const TIME_ENDED: Template = Template::new("time-ended", "out of time {when}");
 
     /// Why pairs of CPUs are missing: other tasks kept the CPUs of all of them.
     pub const NO_PAIR_AT_ONCE: Template = Template::new(
         "no-pair-at-once",
-        "no pair of CPUs ran at the same time: other processes keep them busy",
+        "no pair of CPUs ran at the same time: other processes kept them busy",
     );
 
     /// Why pairs of CPUs are missing: other tasks kept the CPUs of some.
@@ -131,7 +131,7 @@ impl Coverage {
     pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
     /// Why times are no speeds.
-    pub const EMULATED: Template = Template::new("emulated", "emulated machine: its times are not speeds");
+    pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
     /// The latency curve on pages of this size, as the record's `page` key writes it.
     pub fn latency_on(page: &str) -> String {

@@ -21,7 +21,7 @@ pub struct CpuList {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     /// Neither a number nor a range of numbers.
-    #[error("{0:?} is not a CPU number or a range; write a list such as 0-3,8")]
+    #[error("{0:?} is not a CPU number or range; use a list such as 0-3,8")]
     NotANumber(String),
     /// The range ends before it starts.
     #[error("the range {0:?} ends before it starts")]

@@ -30,7 +30,7 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
     if measurement.unit != metric.unit && metric.unit != ANY_WORK {
         return Some(text!(
             "record-wrong-unit",
-            "its unit is {unit}, and that of {metric} is {expected}",
+            "its unit is {unit}, but {metric} uses {expected}",
             unit = format!("{:?}", measurement.unit),
             metric = metric.name,
             expected = metric.unit

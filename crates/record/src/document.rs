@@ -245,20 +245,20 @@ pub enum ReadError {
     NotARecord(Misfit),
     /// Written by a newer linespeed.
     #[error(
-        "is a record of schema {0}, newer than this linespeed reads ({SCHEMA_VERSION}); \
-         read it with the linespeed that wrote it or a newer one"
+        "is a record of schema {0}, newer than this linespeed supports \
+         ({SCHEMA_VERSION}); use the version that wrote it, or a newer one"
     )]
     Newer(u32),
     /// Larger than any record, in bytes.
     #[error(
-        "has {} bytes, more than any record ({}); is it the right file?",
+        "has {} bytes, more than a record can have ({}); is it the right file?",
         thousands(*.0 as f64),
         thousands(MAX_RECORD_BYTES as f64)
     )]
     TooLarge(u64),
     /// More memory than this process may use.
     #[error(
-        "takes about {} of memory, and {} are left for this process: read fewer at once, or raise the limit \
+        "needs about {} of memory, but this process has only {} left: read fewer at once, or raise the limit \
          (memory.max of its cgroup, ulimit -v)",
         bytes(*.needed),
         bytes(*.room)
@@ -275,13 +275,13 @@ pub enum ReadError {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// A list instead of an object.
-    #[error("it is a list, and a record is an object")]
+    #[error("it is a list, but a record is an object")]
     List,
     /// It has no schema number.
     #[error("it has no \"schema\" number")]
     NoSchema,
     /// A list of CPUs is longer than the machine has CPUs.
-    #[error("a list names {listed} CPUs on a machine with {present}")]
+    #[error("a list has {listed} CPUs, but the machine has {present}")]
     TooManyCpus {
         /// CPUs in the list.
         listed: usize,
@@ -329,7 +329,7 @@ mod tests {
             .with_label(Label::Bytes, 4096u64)
             .with_label(Label::Page, "4KiB");
         record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
-        record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
+        record.coverage.push(Coverage::skipped("wakeup", "not requested"));
         record.ended = Ended::Interrupted { signal: 2 };
         record.mode = Some(RunMode::Normal);
         record

@@ -13,13 +13,11 @@ const NOISE_EXPLAINED: Template = Template::new("doubt-noise-explained", "too no
 const NOISE_UNEXPLAINED: Template = Template::new("doubt-noise-unexplained", "too noisy: {extent}; {cause}");
 const NO_CAUSE: Template = Template::new(
     "doubt-no-cause",
-    "no visible cause: likely another user of the caches, the memory or the core",
+    "no visible cause: probably something else used the caches, memory or core",
 );
 const FEW_SAMPLES: Template = Template::new("doubt-few-samples", "too few samples");
-const FEW_SAMPLES_OF: Template = Template::new(
-    "doubt-too-few-samples",
-    "too few samples ({n}) for an interval; give it more time with --full",
-);
+const FEW_SAMPLES_OF: Template =
+    Template::new("doubt-too-few-samples", "too few samples ({n}) for an interval; use --full for more time");
 const UNRELIABLE: Template = Template::new("doubt-see-notes", "unreliable");
 
 /// Most characters of a doubt in a few words.

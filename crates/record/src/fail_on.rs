@@ -35,7 +35,7 @@ impl FailOn {
             Some("") => MUCH,
             Some(rest) => parse_bound(rest.strip_prefix(':').unwrap_or_default())?,
             None => {
-                return Err("write slower:5%, slower:5%,METRIC or noisy (compare, stat); note, warning or serious (run, scale, show, import, quiet)"
+                return Err("use slower:5%, slower:5%,METRIC or noisy (compare, stat); note, warning or serious (run, scale, show, import, quiet)"
                     .to_owned());
             }
         };
@@ -67,7 +67,7 @@ impl FailOn {
             (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
             (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
             (Some(_), Some(_)) => {
-                Err("--fail-on slower is given twice; name all metrics in one: slower:5%,METRIC,METRIC")
+                Err("--fail-on slower is given twice; list all metrics in one: slower:5%,METRIC,METRIC")
             }
         }
     }
@@ -78,14 +78,14 @@ impl FailOn {
         let of_metrics = |one: &Self| matches!(one, Self::Slower(_, metrics) if !metrics.is_empty());
         match command {
             "stat" if all.iter().any(of_metrics) => {
-                Some("stat compares only the run time of the commands; write --fail-on slower:5%")
+                Some("stat compares only the run time of the commands; use --fail-on slower:5%")
             }
             "compare" | "stat" => all
                 .iter()
                 .any(of_findings)
-                .then_some("findings do not apply here; write --fail-on slower:5% or --fail-on noisy"),
+                .then_some("findings do not apply here; use --fail-on slower:5% or --fail-on noisy"),
             _ => (!all.iter().all(of_findings)).then_some(
-                "--fail-on takes note, warning or serious here; slower and noisy are for compare and stat",
+                "--fail-on accepts note, warning or serious here; slower and noisy are for compare and stat",
             ),
         }
     }
@@ -97,7 +97,7 @@ fn parse_bound(text: &str) -> Result<f64, String> {
     percent
         .filter(|percent| (least..100.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("write slower:5%; the bound must be from {least:.0}% (smaller differences are not resolved) to below 100%"))
+        .ok_or_else(|| format!("use slower:5%; the bound must be at least {least:.0}% (smaller differences cannot be resolved) and below 100%"))
 }
 
 fn check_metric(name: &str) -> Result<String, String> {

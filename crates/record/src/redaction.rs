@@ -127,8 +127,8 @@ impl Pseudonyms {
         (names > 0).then(|| {
             text!(
                 "redaction-common-words",
-                "--redact: {names} (of: {kinds}) are words that sentences have by themselves: taken out where they \
-                 stand alone, not in sentences",
+                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only where they stand \
+                 alone, not inside sentences",
                 names = crate::phrase::count_noun(names as u64, "name"),
                 kinds = kinds.join(", ")
             )

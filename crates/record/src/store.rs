@@ -64,15 +64,15 @@ impl Newest {
         let lacks = self.entry.lacks();
         if !lacks.is_empty() {
             return Some(text!(
-                ". is {record}, of a part (no {lacks}): linespeed measures everything",
+                ". is {record}, a partial run (no {lacks}); run linespeed to measure everything",
                 record,
                 lacks = lacks.join(", ")
             ));
         }
         if let Some(newer) = &self.newer {
-            let how = if newer.is_whole() { "but quick" } else { "of a part" };
+            let how = if newer.is_whole() { "but a quick run" } else { "but partial" };
             return Some(text!(
-                ". is {record}, the newest whole run; {newer} is newer, {how}",
+                ". is {record}, the newest complete run; {newer} is newer, {how}",
                 record,
                 newer = named(&newer.path),
                 how

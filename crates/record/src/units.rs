@@ -172,10 +172,10 @@ pub fn bound(share: f64) -> f64 {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// No size.
-    #[error("{0:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes")]
+    #[error("{0:?} is not a size; use 64K, 64MiB, 1.5G or a number of bytes")]
     NotASize(String),
     /// No duration.
-    #[error("{0:?} is not a duration; write 500ms, 5s or 2m")]
+    #[error("{0:?} is not a duration; use 500ms, 5s or 2m")]
     NotADuration(String),
 }
 

@@ -30,7 +30,7 @@ impl std::fmt::Display for TooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             TooLong::File(name) => write!(f, "{name} is larger than an initramfs can hold (4 GiB)"),
-            TooLong::Name(name) => write!(f, "{:.60}… is longer than a path can be", name),
+            TooLong::Name(name) => write!(f, "{:.60}… exceeds the maximum path length", name),
         }
     }
 }

@@ -50,8 +50,7 @@ impl Orders {
     pub fn read(line: &str) -> Result<Self, String> {
         let words = || line.split_ascii_whitespace();
         let value = |name: &str| words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        let unclear =
-            |name, value: &str| format!("{name}={value} on the kernel's command line cannot be understood");
+        let unclear = |name, value: &str| format!("invalid {name}={value} on the kernel command line");
         let arguments = match value(ARGUMENTS) {
             None => Vec::new(),
             Some(list) => list
@@ -59,7 +58,7 @@ impl Orders {
                 .map(|argument| decode(argument).ok_or_else(|| unclear(ARGUMENTS, argument)))
                 .collect::<Result<_, _>>()?,
         };
-        let channel = value(CHANNEL).ok_or_else(|| format!("the kernel's command line has no {CHANNEL}="))?;
+        let channel = value(CHANNEL).ok_or_else(|| format!("the kernel command line has no {CHANNEL}="))?;
         let channel = decode(channel)
             .filter(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()))
             .ok_or_else(|| unclear(CHANNEL, channel))?;

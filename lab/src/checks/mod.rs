@@ -120,7 +120,7 @@ mod tests {
             reported(&record, &missing),
             (false, false, "not: 6 pairs: found 1 missing: (0, 1)".to_owned())
         );
-        record.coverage.push(record::Coverage::degraded("core-to-core", "time ended after 5 of 6 pairs"));
+        record.coverage.push(record::Coverage::degraded("core-to-core", "out of time after 5 of 6 pairs"));
         let (held, unsure, line) = reported(&record, &missing);
         assert!(held && unsure && line.starts_with("too busy to tell: 6 pairs: 1 missing"), "{line}");
         assert_eq!(reported(&record, &[]), (true, false, String::new()));

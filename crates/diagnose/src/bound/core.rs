@@ -18,11 +18,11 @@ const NEAR_CEILING: f64 = 0.6;
 
 const OF_ONE_CPU: Template = Template {
     code: "bound-bandwidth-one",
-    words: "Reads {traffic} from memory, {share} of what one CPU reaches here.",
+    words: "Reads {traffic} from memory, {share} of the maximum of one CPU here.",
 };
 const OF_ALL_CPUS: Template = Template {
     code: "bound-bandwidth-all",
-    words: "Reads {traffic} from memory, {share} of what all CPUs reach here.",
+    words: "Reads {traffic} from memory, {share} of the maximum of all CPUs here.",
 };
 
 /// What its misses of the last cache move, B/s of the time in which it ran, with the count.
@@ -79,7 +79,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     let cause =
         Cause::new(BoundBy::MemoryLatency, share, says, "use-together").cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
-    Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share), share))
+    Some(cause.cite(text!("issue slots stalled on memory or an execution unit {share}", share), share))
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
@@ -101,7 +101,7 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     let share = facts.share("bad-speculation").map_or(modelled, Measurement::value).min(1.0);
     let says = text!(
         "bound-branches",
-        "About {share} of CPU time went into mispredicted branches.",
+        "About {share} of CPU time was lost to mispredicted branches.",
         share = Value::Share(share)
     );
     let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };

@@ -17,7 +17,7 @@ const LEAST_SHOWN: f64 = 0.65;
 
 const SLOWED: Template = Template {
     code: "bound-probe-slowed",
-    words: "Next to a program that uses memory bandwidth it needs {ratio} the CPU time ({range}).",
+    words: "It needs {ratio} the CPU time ({range}) while another program uses memory bandwidth.",
 };
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
@@ -80,7 +80,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
             bandwidth.ratio.max(cache.ratio),
             text!(
                 "bound-probe-slowed-alike",
-                "Next to a program that uses memory bandwidth it needs {ratio} the CPU time ({range}), next to one that fills the last-level cache {cache} ({cache_range}).",
+                "It needs {ratio} the CPU time ({range}) while another program uses memory bandwidth, and {cache} ({cache_range}) while one fills the last-level cache.",
                 ratio = times(bandwidth.ratio),
                 range = range(&bandwidth),
                 cache = times(cache.ratio),
@@ -118,7 +118,7 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     }
     let says = text!(
         "bound-probe-cache",
-        "Next to a program that fills the last-level cache it needs {ratio} the CPU time ({range}).",
+        "It needs {ratio} the CPU time ({range}) while another program fills the last-level cache.",
         ratio = times(probe.ratio),
         range = range(&probe)
     );
@@ -176,8 +176,8 @@ pub(super) fn without_need(facts: &Facts) -> Option<Text> {
 fn name(kind: ProbeKind) -> &'static str {
     match kind {
         ProbeKind::HugePages => "huge pages",
-        ProbeKind::Bandwidth => "bandwidth taken",
-        ProbeKind::Cache => "cache taken",
+        ProbeKind::Bandwidth => "less bandwidth",
+        ProbeKind::Cache => "less cache",
         ProbeKind::FewerCpus => "fewer CPUs, time",
         ProbeKind::FewerCpusTime => "fewer CPUs (CPU)",
     }

@@ -70,7 +70,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
         return Some(text!(
-            "{share} of user time waits for loads from an unknown level; memory beyond the caches takes {low} % to {high} % of user time.",
+            "{share} of user time is spent waiting for loads from an unknown level; memory accesses beyond the caches account for {low} % to {high} % of user time.",
             share = share(sampled.hidden),
             low = format!("{:.0}", sampled.far.low * 100.0),
             high = format!("{:.0}", sampled.far.high * 100.0)
@@ -78,7 +78,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     }
     let mut says = text!(
         "bound-sampled-computes",
-        "Memory beyond the caches takes {share} of user time (sampled).",
+        "Memory accesses beyond the caches account for {share} of user time (sampled).",
         share = share(sampled.far)
     );
     let others = [

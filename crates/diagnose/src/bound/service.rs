@@ -27,7 +27,7 @@ pub fn watched_service(
     // A program that ran until it was stopped is bound by what it did.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
-        own.says = text!("bound-stopped", "Stopped (state T): it does not run until it is continued.");
+        own.says = text!("bound-stopped", "Stopped (state T): it will not run until it receives SIGCONT.");
         own.advice = vec![advice("stopped")];
         return Some(own);
     }

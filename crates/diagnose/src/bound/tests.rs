@@ -469,7 +469,7 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
         &["bound-probe-slowed"],
         &[("ratio", "1.40×")],
     );
-    insta::assert_snapshot!(bound.says, @"Next to a program that uses memory bandwidth it needs 1.40× the CPU time (1.30× to 1.50×).");
+    insta::assert_snapshot!(bound.says, @"It needs 1.40× the CPU time (1.30× to 1.50×) while another program uses memory bandwidth.");
     let huge = probe("huge-pages", 0.6, 0.55, 0.7);
     let codes = ["bound-probe-slowed", "bound-probe-huge-pages"];
     is_bound(&probed(&format!("[{huge}, {taken}]")), BoundBy::MemoryLatency, &codes, &[]);

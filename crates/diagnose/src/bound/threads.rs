@@ -91,7 +91,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         None => (
             text!("Its threads and processes ran one at a time, on one CPU of {cpus}; {idle}.", cpus, idle),
             "same-time",
-            text!("its threads were on-CPU for {seen} in all", seen = seconds(seen)),
+            text!("its threads were on-CPU for {seen} in total", seen = seconds(seen)),
         ),
     };
     // Of all that this machine could have done for it meanwhile.
@@ -135,7 +135,7 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     } else {
         text!(
             "bound-stuck-beside",
-            "{stuck} threads are blocked on a lock and never ran; all others used {share} of one CPU.",
+            "{stuck} threads are blocked on a lock and never ran; all other threads used {share} of one CPU.",
             stuck,
             share = Value::Share(facts.used())
         )

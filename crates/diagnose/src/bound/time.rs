@@ -37,7 +37,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
         share = Value::Share(share)
     );
     let seen = text!(
-        "steal time {stolen} of {asked} CPU time",
+        "steal time {stolen} of {asked} requested CPU time",
         stolen = Value::Figure(stolen, "s"),
         asked = Value::Figure(asked, "s")
     );
@@ -59,7 +59,7 @@ const ON_SOMETHING: Template = Template {
 };
 const UNSAMPLED: Template = Template {
     code: "bound-waiting-unsampled",
-    words: "Not running {share} of the time, blocked or in the run queue: its processes or threads ended before they were sampled.",
+    words: "Off-CPU {share} of the time. Whether blocked or in the run queue is unknown: its processes or threads ended before they were sampled.",
 };
 
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
@@ -146,7 +146,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     if let (BoundBy::CpuContention, Some(named)) =
         (&by, culprits::beside(facts.index.record, &facts.ceilings()))
     {
-        says.push(text!("Beside it: {named}.", named));
+        says.push(text!("Also running: {named}.", named));
     }
     let cause = Cause::new(by, share * wanted, says, advice);
     let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };

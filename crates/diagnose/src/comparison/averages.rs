@@ -70,13 +70,13 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
     let each = sampled.into_iter().map(|(name, (wakeups, threads, interval_us))| {
         let (threads, apart) = (count_noun(threads, "thread"), figure(interval_us as f64 * 1e3, "ns"));
-        format!("{name}: {wakeups} wake-ups of {threads}, {apart} apart.")
+        format!("{name}: {wakeups} wake-ups of {threads}, one every {apart}.")
     });
     let each = each.collect::<Vec<_>>().join(" ");
     differ.then(|| {
         text!(
             "comparison-averages-differ",
-            "Averages of wake-ups weigh rare long delays, of which a longer run has more. {each}"
+            "Average wake-up latency is sensitive to rare long delays, and a longer run catches more of them. {each}"
         )
     })
 }

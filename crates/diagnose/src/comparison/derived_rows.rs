@@ -26,11 +26,11 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
             continue;
         };
         let mut datum = entry.datum.over_another(&one.datum, f64::from(threads).recip(), "ratio");
-        datum.over = Some(text!("{threads} threads against one"));
+        datum.over = Some(text!("{threads} threads compared with one"));
         if datum.value > 1.0 + POOR {
             let why = text!(
                 "comparison-superlinear",
-                "{share} of linear scaling: one of the two results was disturbed",
+                "{share} of linear scaling is implausible: one of the two results was disturbed",
                 share = Value::Share(datum.value)
             );
             datum.unfit.get_or_insert(why);
@@ -73,7 +73,7 @@ pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
         let chains = best.labels.count(record::Label::Chains).unwrap_or(0);
         let mut datum = Datum::from_measurement(best);
         datum.over = Some(text!("{chains} chains"));
-        add_row(rows, RowKey::new(metrics::LOAD_PARALLELISM, 50, "loads in flight, maximum"), datum);
+        add_row(rows, RowKey::new(metrics::LOAD_PARALLELISM, 50, "maximum loads in flight"), datum);
     }
     let Some(curve) = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).next() else { return };
     for (order, load, key) in

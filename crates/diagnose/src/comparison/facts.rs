@@ -18,7 +18,7 @@ use crate::tables::rows;
 
 /// The CPU time of others while a record was measured.
 pub(super) const OTHER_WORK: Template =
-    Template { code: "comparison-fact-other-work", words: "Other work during the run" };
+    Template { code: "comparison-fact-other-work", words: "Load of other processes" };
 /// How many memory devices there are, of which size and kind.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };

@@ -13,7 +13,7 @@ pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The comparison also includes these results.
 const LEFT_OUT: Template =
-    Template { code: "gate-left-out", words: "Not compared: {figures} of time used by others." };
+    Template { code: "gate-left-out", words: "Not compared: {figures} for CPU time of other processes." };
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -72,7 +72,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     let why = comparison.refused.first().map(|refusal| refusal.why.clone());
     let mut gate = summarize_held(held, terms, why)?;
     if left_out > 0 {
-        gate.says.push(text!(LEFT_OUT, figures = count_noun(left_out, "figure")));
+        gate.says.push(text!(LEFT_OUT, figures = count_noun(left_out, "result")));
     }
     Ok(gate)
 }
@@ -172,7 +172,7 @@ fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: 
 fn summarize(held: &[Held], terms: &Terms) -> Text {
     let count = |outcome: Outcome| held.iter().filter(|held| held.outcome == outcome).count();
     let (slower, noisy) = (count(Outcome::Slower), count(Outcome::Noisy));
-    let figures = count_noun(held.len(), "figure");
+    let figures = count_noun(held.len(), "result");
     let bound = terms.bound_in_percent();
     let failed = [
         (terms.slower && slower > 0).then(|| text!("{slower} slower")),
@@ -180,11 +180,11 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!("{noisy} of them too noisy or unreliable to rule that out; --fail-on noisy fails on these.")
+        text!("{noisy} of them are too noisy or unreliable to rule that out; --fail-on noisy fails on these.")
     });
     let outcome = match failed.is_empty() {
         false => {
-            text!("Gate FAILED: of {figures} {failed} by {bound} or more.", failed = Value::List(failed))
+            text!("Gate FAILED: of {figures}, {failed} by {bound} or more.", failed = Value::List(failed))
         }
         true => {
             let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(gate.held.iter().map(|held| held.metric).collect::<Vec<_>>(), ["cost.syscall"]);
         // Those that the comparison counts and this does not are named.
         let left_out = gate.says.sentences().iter().find(|text| text.is(&LEFT_OUT)).unwrap();
-        assert!(left_out.to_string().contains("1 figure"), "{left_out}");
+        assert!(left_out.to_string().contains("1 result"), "{left_out}");
         for name in ["stolen", "stolen.share"] {
             let named = Terms { metrics: vec![name.to_owned()], ..terms(0.05) };
             let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), named).unwrap();

@@ -74,7 +74,7 @@ pub fn remark_scope(m: &Measurement) -> Option<Text> {
 /// Results of the whole system, not of the program.
 pub(super) const SYSTEM_WIDE: Template = Template {
     code: "comparison-system-wide",
-    words: "counted system-wide (-a): includes other programs and idle CPUs",
+    words: "counted system-wide (-a), including other programs and idle CPUs",
 };
 
 /// Tools that use every CPU of the machine by themselves, so that their results need not name threads; as in [`ALIKE`].

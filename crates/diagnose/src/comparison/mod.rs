@@ -197,8 +197,8 @@ fn note_record(record: &Record) -> Vec<Text> {
     let imported = text!("imported from other tools' output");
     let withheld = record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count();
     let withheld = (withheld > 0).then(|| {
-        let figures = count_noun(withheld, "figure");
-        text!("changed or damaged: {figures} withheld")
+        let figures = count_noun(withheld, "result");
+        text!("changed or damaged; {figures} omitted")
     });
     let empty = text!("inventory only, no results");
     let notes = [
@@ -256,7 +256,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         .map(|refusal| {
             text!(
                 "comparison-commands-differ",
-                "They ran {why}. Those results are not compared; --different-commands compares them.",
+                "The records are of {why}. Their results are not compared; use --different-commands to compare them anyway.",
                 why = &refusal.why
             )
         })
@@ -269,13 +269,13 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(
                 "comparison-nothing-comparable",
-                "No shared result is comparable: {why}.",
+                "No common result is comparable: {why}.",
                 why = refusal.why.clone()
             ),
             (None, true) => {
-                text!("comparison-no-shared-metric", "No shared metric: only the inventories are compared.")
+                text!("comparison-no-shared-metric", "No common metric; only the inventories are compared.")
             }
-            (None, false) => text!("At most one record has results: only the inventories are compared."),
+            (None, false) => text!("At most one record has results; only the inventories are compared."),
         });
     }
     notes

@@ -100,12 +100,12 @@ pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
 /// What other packages' memory costs.
 const OTHER_SOCKETS: Template = Template {
     code: "comparison-other-sockets",
-    words: "{who}, {what}: memory of other sockets takes {factor} as long as local memory ({far} against {own}).",
+    words: "{who}, {what}: memory on other sockets takes {factor} as long as local memory ({far} instead of {own}).",
 };
 /// What other nodes' memory costs, if packages cannot be distinguished.
 const OTHER_NODES: Template = Template {
     code: "comparison-other-nodes",
-    words: "{who}, {what}: memory of other NUMA nodes takes {factor} as long as local memory ({far} against {own}).",
+    words: "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
 };
 
 /// A record's own nodes, one sentence each: how much longer other packages' memory takes.
@@ -342,7 +342,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         add(order, RowKind::Other, "own node", Some(reach.own));
         add(order + 1, RowKind::OtherNodes, "other nodes", reach.other);
         add(order + 2, RowKind::OtherPackages, "other sockets", reach.far);
-        add(order + 3, RowKind::IgnoringNodes, "all nodes alike", ignoring);
+        add(order + 3, RowKind::IgnoringNodes, "all nodes equal", ignoring);
     }
     for (order, is_own, whose) in [(100, true, "own node"), (101, false, "other nodes")] {
         let of_read = record

@@ -169,7 +169,7 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
     let (openssl, bc) = (of(OPENSSL), of("7^999999"));
     assert!(openssl.causes[0].name.is(&CORE_CLOCK));
     assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
-    assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised".into());
+    assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran vs. 2.50 GHz advertised".into());
     assert!(openssl.says.is(&words::OVERSHOT), "{}", openssl.says);
     // A program with several threads, or with waits, shows no clock.
     let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);

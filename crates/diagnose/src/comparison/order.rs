@@ -138,7 +138,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let fact = Text::from(*fact);
         Some(match contradicting.next() {
             None => text!(
-                "{falls} in this order: {fact}{level}.",
+                "{falls} in the same order: {fact}{level}.",
                 falls = if load { "Rises" } else { "Falls" },
                 level = match level {
                     0 => String::new(),
@@ -147,7 +147,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
             ),
             Some(((fast, _), (slow, _))) => text!(
                 "comparison-order-contradicted",
-                "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} with {less}).",
+                "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} but has {less}).",
                 fast = &known[fast.subject].name,
                 slow = &known[slow.subject].name,
                 less = if load { "more" } else { "less" }
@@ -168,7 +168,7 @@ fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
     (!guests.is_empty()).then(|| {
         text!(
             "comparison-order-hosts-caches",
-            "The last-level cache of {guests} is the host's, shared with its other guests."
+            "The last-level cache of {guests} belongs to the host and is shared with its other guests."
         )
     })
 }

@@ -46,7 +46,7 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         let work = row.key.subject.clone();
         let note = text!(
             "comparison-programs-differ",
-            "{work}: the same work by different programs. {each}",
+            "{work}: the same work done by different programs. {each}",
             work = &work
         );
         notes.entry(work).or_insert(note);

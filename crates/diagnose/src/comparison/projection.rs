@@ -31,7 +31,7 @@ const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words
 /// The speed that devices are rated for.
 pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
-    words: "The devices are rated for {rated}; {who} runs at {best}.",
+    words: "The memory devices are rated for {rated}; those of {who} run at {best}.",
 };
 
 /// Whether both results of a setting were measured on the machine that would gain; else the gain is modelled.
@@ -127,7 +127,7 @@ fn project_all_memory(
     let (least, most, who) = (Value::Factor(low), Value::Factor(high), &other.name);
     let setting = match has(&DEVICES) {
         true => text!("comparison-set-all-memory", "memory devices and node binding together"),
-        false => text!("comparison-set-binding-alone", "node binding, as a whole"),
+        false => text!("comparison-set-binding-alone", "node binding, overall"),
     };
     let states = [as_it_is(), text!("memory of {who}")];
     let acts_on = match &held.held_back {
@@ -136,7 +136,7 @@ fn project_all_memory(
     };
     let mut says = text!(
         "comparison-estimate",
-        "Estimated for a memory-bound program: {least} to {most} of today's speed, if each core matches one of {who}, or exceeds it by its clock and memory."
+        "Estimate for a memory-bound program: {least} to {most} of today's speed, if each core matches one of {who}, or exceeds it in proportion to clock and memory speed."
     );
     let gain =
         |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
@@ -184,7 +184,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let mut says = match rated {
         Some(rated) => text!(RATED, rated = mt_s(rated), who, best = mt_s(best)),
         None => text!(
-            "Requires devices rated for it (rating not recorded); {who} runs at {best}.",
+            "Requires memory devices rated for that speed (rating not recorded); those of {who} run at {best}.",
             best = mt_s(best)
         ),
     };
@@ -213,7 +213,7 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
         .into_iter()
         .find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
     let says = text!(
-        "{nodes} processes, one per node: {own} instead of {average} ({what}).",
+        "With {nodes} processes, one per node: {own} instead of {average} ({what}).",
         nodes = reach.nodes,
         own = figure(reach.own.value, &reach.own.unit),
         average = figure(reach.average(), &reach.own.unit),
@@ -237,7 +237,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
-        let says = text!("SMT yield of {who}; not measured here.");
+        let says = text!("SMT yield of {who}; it was not measured here.");
         (
             [false, true].map(name_switch),
             gain,
@@ -248,7 +248,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says = text!("Both siblings together achieve {both} of one alone.");
+        let says = text!("Both siblings together achieve {both} the throughput of one alone.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("throughput of all CPUs");
@@ -269,7 +269,7 @@ fn project_highest_clock(
     let clock = filter_usable(find_clock(&this.rows))?;
     let most = this.record.machine.processor.max_hz? as f64;
     let says = text!(
-        "As on {who}: at most the advertised {most} instead of {now}.",
+        "As on {who}: at most {most} (advertised) instead of {now}.",
         most = Value::Figure(most, "Hz"),
         now = Value::Figure(clock.value, "Hz")
     );
@@ -335,7 +335,7 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let says = text!(
-        "A read takes {theirs} on {who}, {mine} here.",
+        "Reading the clock takes {theirs} on {who}, {mine} here.",
         theirs = figure(theirs.value, "ns"),
         mine = figure(mine.value, "ns")
     );

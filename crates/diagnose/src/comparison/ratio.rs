@@ -51,8 +51,8 @@ fn judge_difference(
                 let missing = (LEAST_SAMPLES as u64).saturating_sub(samples).max(1);
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
-            (true, true) => text!("single results"),
-            _ => text!("comparison-single-figure", "single result on one side"),
+            (true, true) => text!("single samples"),
+            _ => text!("comparison-single-figure", "single sample on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
@@ -150,7 +150,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single results".into() }));
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "single samples".into() }));
     }
 
     #[test]

@@ -128,7 +128,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     (least > 0.0 && most / least > ONE_THING).then(|| {
         text!(
             "comparison-no-repetitions",
-            "one record has {figures} different results for it, from {least} to {most}",
+            "one record has {figures} different results for this row, from {least} to {most}",
             figures = all.len(),
             least = shown(least),
             most = shown(most)

@@ -155,7 +155,7 @@ impl<'a> RowNames<'a> {
                 row(0, head, &[Label::Policy, Label::Setting])
             }
             ("stolen", figure) => {
-                let head = if figure == "share" { "share of time taken" } else { "stolen time gap" };
+                let head = if figure == "share" { "share of stolen time" } else { "stolen time gap" };
                 row(u32::from(m.labels.get(Label::Cause).is_some()), head, &[Label::Cause])
             }
             ("cost", what) => {
@@ -302,7 +302,7 @@ fn say(label: Label, value: &str) -> Option<String> {
         (Label::BytesCounted, _) => "with write-allocates".to_owned(),
         (Label::Setting, "awake") => "idle states disabled".to_owned(),
         (Label::Cause, "os") => "by other tasks and interrupts".to_owned(),
-        (Label::Cause, "below") => "from below the kernel".to_owned(),
+        (Label::Cause, "below") => "by firmware or hypervisor".to_owned(),
         (Label::Page, _) => format!("{value} page"),
         (Label::Policy | Label::Setting | Label::Cause, _) => value.to_owned(),
         _ => format!("{label} {value}"),

@@ -115,7 +115,7 @@ pub(super) fn suggest_newer(
         }
         let words: Vec<String> = replaced.iter().map(|side| quote_word(side.source)).collect();
         Some(text!(
-            "{newer} is newer and has more to compare with {record}: {command}.",
+            "{newer} is newer and has more results to compare with {record}: {command}.",
             newer = name.clone(),
             record = name_others(&others),
             command = format!("linespeed compare {}", words.join(" "))
@@ -139,7 +139,7 @@ pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<T
         let on = name_others(&others);
         (!commands.is_empty()).then(|| {
             text!(
-                "To compare more of {record}, run on {on}: {commands}.",
+                "To compare more results of {record}, run on {on}: {commands}.",
                 record = side.name.to_owned(),
                 commands = commands.into_iter().collect::<Vec<_>>().join("; ")
             )

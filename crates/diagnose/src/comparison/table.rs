@@ -14,7 +14,7 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
 /// Two commands.
 pub const OTHER_COMMAND: Template =
-    Template { code: "comparison-other-command", words: "different commands: {base} against {this}" };
+    Template { code: "comparison-other-command", words: "different commands: {base}, {this}" };
 
 /// Why one result cannot be compared with another; `None` if it can. A command, settings or a size known of only one is no reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
@@ -29,20 +29,20 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     }
     if this.unit != base.unit {
         let [base, this] = [base, this].map(|datum| if datum.unit.is_empty() { "none" } else { &datum.unit });
-        return Some(text!("comparison-other-unit", "different units: {base} against {this}"));
+        return Some(text!("comparison-other-unit", "different units: {base}, {this}"));
     }
     if this.method != base.method {
         let [base, this] = [base, this].map(|datum| method::describe_method(datum.method.as_deref()));
-        return Some(text!("comparison-other-method", "different methods: {base} against {this}"));
+        return Some(text!("comparison-other-method", "different methods: {base}, {this}"));
     }
     if let Some((base, this)) = differing(|datum| datum.settings.as_ref()) {
-        return Some(text!("comparison-other-work", "different work: run with {base} against {this}"));
+        return Some(text!("comparison-other-work", "different work: run with {base}, and with {this}"));
     }
     let (base, this) = base.size.zip(this.size).filter(|(base, this)| base != this)?;
     let [base, this] = [base, this].map(Size::describe);
     Some(text!(
         "comparison-other-size",
-        "working sets of different size relative to the caches: {base} against {this}"
+        "working sets of different size relative to the caches: {base}, {this}"
     ))
 }
 
@@ -171,7 +171,7 @@ fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refu
     for (first, other, a, b) in found {
         let why = text!(
             "comparison-other-thing",
-            "different quantities: “{base}” against “{this}”",
+            "different quantities: “{base}”, “{this}”",
             base = &first.name,
             this = &other.name
         );

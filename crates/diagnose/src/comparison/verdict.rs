@@ -26,10 +26,10 @@ const MOST_LISTED: usize = 3;
 
 /// What became slower most, by the near end of its interval, which is certain.
 pub(super) const SLOWER_MOST: Template =
-    Template { code: "comparison-slower-most", words: "Slower most: {changes}." };
+    Template { code: "comparison-slower-most", words: "Largest slowdowns: {changes}." };
 /// The same of what became faster.
 pub(super) const FASTER_MOST: Template =
-    Template { code: "comparison-faster-most", words: "Faster most: {changes}." };
+    Template { code: "comparison-faster-most", words: "Largest speedups: {changes}." };
 
 /// The answer, one paragraph per result; empty if the records are the same one.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
@@ -187,7 +187,7 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
     let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
     let rows: Vec<Text> = most.collect();
-    (!rows.is_empty()).then(|| text!("Larger differences, unexplained: {rows}."))
+    (!rows.is_empty()).then(|| text!("Larger, unexplained differences: {rows}."))
 }
 
 /// Without a result to explain: the results that differ most.
@@ -209,7 +209,7 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     (!rows.is_empty()).then(|| {
         text!(
             "comparison-largest-differences",
-            "No difference is explained. Largest differences: {rows}.",
+            "No difference could be explained. Largest differences: {rows}.",
             rows = most
         )
     })
@@ -226,7 +226,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
         Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
     };
-    Some(text!("{row} {this} against {base} ({ratio})", row = &row.what))
+    Some(text!("{row} {this} instead of {base} ({ratio})", row = &row.what))
 }
 
 /// Two records of one machine: how its results and settings changed.
@@ -248,7 +248,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
 
 /// Results that changed beyond noise.
 fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
-    let figures = count_noun(rows.len(), "figure");
+    let figures = count_noun(rows.len(), "result");
     let mut changed: Vec<&(&Row, &Cell)> =
         rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
     if changed.is_empty() {
@@ -291,7 +291,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();
-        said.push(text!("Unreliable among these: {unreliable}."));
+        said.push(text!("Unreliable ones among them: {unreliable}."));
     }
     said
 }
@@ -307,8 +307,8 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
     let changes: Vec<Text> = settings.map(|(what, change)| text!("{what} ({change})")).collect();
     let mut said = match changes.is_empty() {
-        true => text!("Same hardware, kernel and settings, as far as both records show."),
-        false => text!("Changed on the machine: {changes}.", changes = first_of(changes)),
+        true => text!("Both records show the same hardware, kernel and settings."),
+        false => text!("Changes on the machine: {changes}.", changes = first_of(changes)),
     };
     if let Some(work) = c.differences.iter().find(|difference| difference.code == OTHER_WORK.code) {
         let (what, change) = change(work);
@@ -334,7 +334,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
         && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
     {
         said.push(text!(
-            "Not supported by the results: time taken by {neighbours}.",
+            "Not supported by the results: interference from {neighbours}.",
             neighbours = text!(NEIGHBOURS)
         ));
     }

@@ -158,11 +158,11 @@ pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
     };
     if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
         let all: Vec<Text> = watches.iter().map(of).collect();
-        comparison.notes.push(text!("They watched {all}."));
+        comparison.notes.push(text!("The recordings are of {all}."));
     }
     if watches.iter().any(|watch| watch.moments.len() < Estimate::FEWEST_MOMENTS) {
         let least = Estimate::FEWEST_MOMENTS;
-        let short = text!("watch-too-short", "Intervals require a recording of at least {least} intervals.");
+        let short = text!("watch-too-short", "The 95 % CI requires recordings of {least} or more intervals.");
         comparison.notes.push(short);
     }
 }
@@ -245,9 +245,9 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
         .collect();
     match words.is_empty() {
         false => {
-            text!("watch-changes", "{this} against {base}: {words}.", words = Value::List(words))
+            text!("watch-changes", "{this} compared with {base}: {words}.", words = Value::List(words))
         }
-        true => text!("watch-same", "No difference between {this} and {base} is resolved."),
+        true => text!("watch-same", "No significant difference between {this} and {base}."),
     }
 }
 

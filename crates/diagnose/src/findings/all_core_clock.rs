@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     resource: Some(CORE),
     needs: &[
         needs::CORE_CLOCK,
-        Need::new("the clock of all cores together", |case| case.clocks("scalar", "all").next().is_some()),
+        Need::new("the all-core clock", |case| case.clocks("scalar", "all").next().is_some()),
     ],
     find,
 };
@@ -52,8 +52,10 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let base = Value::Figure(promised, "Hz");
     let says = text!("base clock {base}", base = base.clone());
     let against = cite_fact(says, hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz));
-    let what =
-        text!("all-core-clock-below-base", "all cores together run at {is}, below the base clock of {base}");
+    let what = text!(
+        "all-core-clock-below-base",
+        "with all cores busy, the clock is {is}, below the base clock of {base}"
+    );
     Some((found, against, what))
 }
 
@@ -72,7 +74,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let Below { measured: is, cpu, .. } = *found.first()?;
     let alone = alone(cpu)?;
     let against = cite_fact(text!("one core alone runs at {alone}"), alone);
-    let what = text!("all-core-clock-below-one", "all cores together run at {is}, one core alone at {alone}");
+    let what = text!("all-core-clock-below-one", "the clock is {is} with all cores busy, {alone} with one");
     Some((found, against, what))
 }
 
@@ -132,6 +134,6 @@ mod tests {
         assert_eq!(found(&record_with(3.9e9, 2.7e9, None), RULE), []);
         let mut record = record_with(3.9e9, 3.0e9, None);
         record.measurements.pop();
-        assert_eq!(missing(&record, RULE), Some("the clock of all cores together"));
+        assert_eq!(missing(&record, RULE), Some("the all-core clock"));
     }
 }

@@ -119,8 +119,8 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let possible = own.value() < base * (1.0 - RESOLUTION);
     let base = Value::Figure(base, "Hz");
     let says = match possible {
-        true => text!("atypical-clock", "possible: the clock is {own}, below its base of {base}"),
-        false => text!("excluded: the clock is {own}, its base {base}"),
+        true => text!("atypical-clock", "possible: the clock is {own}, below its base clock of {base}"),
+        false => text!("excluded: the clock is {own}, its base clock {base}"),
     };
     Some(Cause { of: &[CORE, MEMORY_LATENCY, WAKE_UP], possible, seen: cite_fact(says, own) })
 }
@@ -159,8 +159,8 @@ fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     let own = case.record.machine.cpus.iter().find(|own| u64::from(own.id) == cpu)?.node?;
     let possible = u64::from(own) != node;
     let says = match possible {
-        true => text!("possible: CPU {cpu} loaded from node {node}, not its own"),
-        false => text!("atypical-not-remote", "excluded: CPU {cpu} loaded from its own node"),
+        true => text!("possible: CPU {cpu} accessed remote memory (node {node})"),
+        false => text!("atypical-not-remote", "excluded: CPU {cpu} accessed local memory"),
     };
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }

@@ -64,7 +64,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         could_be = could_be.clone()
     );
     let channels_say = text!(
-        "{channels} memory channels at {rate} MT/s or more carry {could_be}",
+        "{channels} memory channels at {rate} MT/s or more can transfer {could_be}",
         channels = channels.populated,
         rate = channels.mt_s.0
     );

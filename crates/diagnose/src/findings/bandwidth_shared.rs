@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 /// If the result comes from a moment without the others.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
-    words: "other tasks at times take {lost} of the memory bandwidth of triad ({stores} stores)",
+    words: "other tasks at times reduce triad's memory bandwidth by {lost} ({stores} stores)",
 };
 
 /// If the result is this many times that of the turns with others, the others did not use as much all the time.
@@ -70,7 +70,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "alternating every few milliseconds with and without other tasks, triad ({stores} stores) loses {lost} of its bandwidth",
+        "runs alternated every few milliseconds, with and without other tasks: triad ({stores} stores) loses {lost} of its bandwidth to them",
         stores = stores.clone(),
         lost = lost.clone()
     );
@@ -79,7 +79,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     } else {
         text!(
             "bandwidth-shared-taken",
-            "other tasks take {lost} of the memory bandwidth of triad ({stores} stores)"
+            "other tasks reduce triad's memory bandwidth by {lost} ({stores} stores)"
         )
     };
     let threads = m.labels.count(Label::Threads).filter(|threads| *threads > 0);
@@ -88,10 +88,11 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
         .locate(threads.map(|threads| text!(ON_CPUS, cpus = threads)))
         .cite(in_turns, from.clone());
     if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        found = found.cite(text!("{rounds} rounds of both"), from.clone());
+        found = found.cite(text!("{rounds} rounds of each"), from.clone());
     }
     if at_times {
-        let says = text!("at another time in this run the loop reached {m}: the other load varies");
+        let says =
+            text!("the loop reached {m} at another time in this run, so the load from other tasks varies");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -119,14 +120,14 @@ fn by_time(case: &Case) -> Option<Finding> {
     let (share, cpus) = stolen.of_all;
     let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
     let what = text!(
-        "other tasks take about {lost} of the memory bandwidth by their CPU time",
+        "other tasks reduce memory bandwidth by about {lost}, judging by their CPU time",
         lost = lost_share(&loss)
     );
     let found = RULE
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
         .felt_by(Relevance::Some)
-        .cite(text!("meanwhile memory delivered {best} with the most threads"), best)
+        .cite(text!("memory bandwidth at the same time, with the most threads: {best}"), best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })
 }

@@ -77,7 +77,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
         .locate(text!("{workload} on {threads} threads"))
-        .cite(text!("{many} on {threads} threads, a core each"), many)
+        .cite(text!("{many} on {threads} threads, one per core"), many)
         .cite(text!("{one} on one thread"), one);
     let shared = shared_after(case, many);
     let finding = match own || shared.is_some() {
@@ -93,7 +93,10 @@ fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     let hidden = |core: &&CpuList| case.shape().is_some_and(|shape| shape.hides(core));
     let cores: Vec<String> = after.cores.iter().filter(hidden).map(ToString::to_string).collect();
     (!cores.is_empty()).then(|| {
-        text!("CPUs {cpus} shared a core in the placement check right after it", cpus = join_list(&cores))
+        text!(
+            "CPUs {cpus} shared a core in the placement check right after this measurement",
+            cpus = join_list(&cores)
+        )
     })
 }
 

@@ -75,8 +75,10 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         name = &level.name,
         before = Value::Bytes(before)
     );
-    let says =
-        text!("from {size} on, loads take as long as memory: {first}", size = Value::Bytes(size_of(first)));
+    let says = text!(
+        "from {size} on, loads are as slow as from memory: {first}",
+        size = Value::Bytes(size_of(first))
+    );
     let finding = RULE.report_fact(Severity::Warning, what).locate(quote_name(&level.name));
     Some(finding.cite(says, first).cite_all([advertises(size)]).mend_as(remedy(case)))
 }
@@ -113,13 +115,13 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
-        "the latency curve leaves {name} between {seen} and {next}",
+        "the working set outgrows {name} between {seen} and {next} (latency curve)",
         seen = seen.clone(),
         next = Value::Bytes(next)
     );
     let advertised = advertises(size);
     let size = Value::Bytes(size);
-    let what = text!("cache-smaller-available", "only {seen} of the {size} {name} behave like {name}");
+    let what = text!("cache-smaller-available", "only {seen} of the {size} {name} have {name} latency");
     // Other guests of the host use varying parts of a shared cache.
     let (severity, confidence) = match case.record.machine.is_virtual() {
         true => (Severity::Note, Confidence::Low),

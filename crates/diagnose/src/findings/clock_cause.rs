@@ -77,7 +77,7 @@ fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
     let moved = clocks.find_map(|m| Some(cite_fact(case.moved_during(m)?, m)));
 
     case.record.machine.is_virtual().then(|| Cause {
-        what: text!("the hypervisor decides"),
+        what: text!("the hypervisor controls the clock"),
         evidence: moved.into_iter().collect(),
         remedy: remedies("clock host"),
         ..Cause::default()
@@ -96,7 +96,7 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
 
 fn unexplained() -> Cause {
     Cause {
-        what: text!("no setting explains it: likely heat, a power limit or other load"),
+        what: text!("no setting explains it; likely heat, a power limit or other processes"),
         remedy: remedies("clock unexplained"),
         ..Cause::default()
     }

@@ -35,7 +35,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let (cause, reached) = held.cause(case);
         let PowerLimit { zone, interface, .. } = held.limit;
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
-        let what = text!("power-limited", "{zone} may sustain {limit} of {allowed} ({interface})");
+        let what = text!(
+            "power-limited",
+            "{zone} is limited to {limit} sustained, of {allowed} allowed ({interface})"
+        );
         report(if reached { Severity::Warning } else { Severity::Note }, what, cause);
     }
     // A clock measured too low is reported with its cost, and with this as its cause.
@@ -94,7 +97,7 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
     };
 
     let what =
-        text!("uncore-limited", "the clock of mesh and memory controllers may reach {limit} of {most}");
+        text!("uncore-limited", "the clock of mesh and memory controllers is limited to {limit} of {most}");
     let finding = RULE.report_fact_as("clock-held uncore", Severity::Warning, what).locate(text!("{domain}"));
     let finding = finding.cite(text!("limit of {domain}"), format!("{HOLDERS}.uncore[{at}].max_hz"));
     Some(finding.mend(write(clock.initial_max_hz)).undo(write(clock.max_hz)))

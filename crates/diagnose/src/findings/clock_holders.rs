@@ -122,7 +122,7 @@ pub(super) fn suspect(case: &Case) -> Option<Cause> {
         let logged = held.to_string();
         let says = text!("the processor logged {logged} since boot", logged = logged.clone());
         Some(Cause {
-            what: text!("clock-cause-logged", "likely {logged}, which the processor logged"),
+            what: text!("clock-cause-logged", "likely {logged}, logged by the processor"),
             evidence: vec![cite_fact(says, format!("{HOLDERS}.held_before"))],
             remedy: advise_for(held),
             ..Cause::default()
@@ -172,7 +172,7 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let (held, when) = held.find(|(held, _)| !matches!(held, HeldBy::LongPower | HeldBy::ShortPower))?;
     let name = held.to_string();
     Some(Cause {
-        what: text!("clock-cause-processor", "{name} holds it", name = name.clone()),
+        what: text!("clock-cause-processor", "{name} limits it", name = name.clone()),
         evidence: vec![cite_fact(
             text!("the processor reports {name}"),
             format!("conditions.{when}.clock_holders.holding"),
@@ -192,7 +192,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     Some(Cause {
         what: text!("clock-cause-heat", "heat lowered it for {held} during the run", held = held.clone()),
         evidence: vec![cite_fact(
-            text!("throttled for {held}, at most {longest} at once since boot"),
+            text!("throttled for {held} since boot, for at most {longest} at a time"),
             "conditions.after.clock_holders.heat_ms",
         )],
         remedy: advise_for(HeldBy::Heat),
@@ -223,7 +223,7 @@ fn by_driver(holders: &ClockHolders) -> Option<Cause> {
 fn by_range(holders: &ClockHolders) -> Option<Cause> {
     let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
     Some(Cause {
-        what: text!("clock-cause-range", "hardware P-states end at level {allowed} of {highest}"),
+        what: text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}"),
         evidence: vec![cite_fact(
             text!("highest P-state level {allowed} of {highest}"),
             format!("{HOLDERS}.hwp"),

@@ -48,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return Some(vec![finding]);
     }
     // They are reserved for programs assigned to them by name.
-    let says = text!("CPUs {others} are isolated at boot");
+    let says = text!("CPUs {others} were isolated at boot");
     Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }
 

@@ -21,12 +21,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let what = match shape.topology {
             Topology::Finer => text!(
                 "hidden-domains-fixed",
-                "the CPUs lie in {domains} packages or dies that Linux does not show",
+                "the CPUs are in {domains} packages or dies that Linux does not show",
                 domains = domains.unwrap_or(2)
             ),
             _ => text!(
                 "hidden-domains",
-                "the CPUs lie in several packages or dies that Linux does not show, in {share} of the placement checks",
+                "in {share} of the placement checks, the CPUs were in several packages or dies that Linux does not show",
                 share = Value::Share(split.share)
             ),
         };
@@ -41,7 +41,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not slow each other", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
-                text!("each computes as fast next to the other as alone"),
+                text!("each is as fast with the other busy as alone"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
             .mend_as("hidden-domains siblings")

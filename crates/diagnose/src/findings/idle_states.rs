@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         (false, None) => text!("idle states delay each wake-up by {saved}", saved = saved()),
         (true, Some(times)) => text!(
             "idle-states-worse",
-            "polling instead of halting makes most wake-ups {saved} faster, but the longest {times} as long",
+            "polling instead of halting makes most wake-ups {saved} faster, but the longest takes {times} as long",
             saved = saved(),
             times = Value::Factor(times)
         ),

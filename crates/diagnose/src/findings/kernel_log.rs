@@ -22,7 +22,7 @@ const fn line<const AT: usize>(
 }
 
 /// A log without any of these lines is as uninformative as none.
-const LOG: Need = Need::new("lines about faults in the kernel's log (dmesg)", |case| {
+const LOG: Need = Need::new("fault messages in the kernel log (dmesg)", |case| {
     let notes = &case.record.machine.notes;
     notes.iter().any(|note| LINES.iter().any(|line| note.is(&line.note)))
 });

@@ -17,7 +17,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let share = Value::Share(share);
-    let says = text!("some task waited {share} of the time", share = share.clone());
+    let says = text!("at least one task waited {share} of the time", share = share.clone());
     let finding = RULE
         .report_loss(loss, text!("tasks wait for memory {share} of the time"))
         .cite(says, "conditions.before.pressure.memory")

@@ -306,7 +306,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     };
     let single = finding.evidence.iter().find(|seen| figures(seen).any(|m| m.summary.n == 1));
     let single = single.filter(|_| finding.measured).map(|seen| {
-        let says = text!("finding-one-sample", "from one sample: its spread is unknown");
+        let says = text!("finding-one-sample", "only one sample: the spread is unknown");
         cite_fact(says, seen.from.clone())
     });
     let doubtful = |seen: &Evidence| figures(seen).find_map(|m| m.doubt.as_ref());

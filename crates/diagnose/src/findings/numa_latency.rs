@@ -60,7 +60,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let what = match reach.timed {
         // With many loads in flight this is not a latency.
         Timed::Stream(_) => text!(
-            "a program that ignores NUMA nodes takes {factor} as long per element of memory as with local memory",
+            "a program that ignores NUMA nodes takes {factor} as long per memory element as with local memory",
             factor = Value::Factor(reach.ignoring())
         ),
         Timed::Matrix | Timed::Loads => describe_latency(reach.ignoring()),

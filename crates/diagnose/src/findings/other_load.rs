@@ -132,7 +132,10 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
         seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     if let Some(most) = yielded(case) {
-        seen.push(cite_fact(text!("other work took {share} of a busy thread's time", share = most), most));
+        seen.push(cite_fact(
+            text!("other processes took {share} of a busy thread's time", share = most),
+            most,
+        ));
     }
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
@@ -158,7 +161,7 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let load = cite_load(average);
     let what = text!(
         "other-load-before",
-        "other processes wanted {average} of {cpus} in the minute before the run, and may have continued",
+        "other processes needed {average} of {cpus} in the minute before the run and may have continued",
         average = Value::Figure(average, "CPUs")
     );
     Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
@@ -185,7 +188,7 @@ const USED: Template = Template {
 /// What is lost to others, and what shows it.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
-    let busy = text!("busy CPUs minus this run's own: {others}");
+    let busy = text!("busy CPUs, excluding this run's own: {others}");
     let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         let share = Value::Share(waited);

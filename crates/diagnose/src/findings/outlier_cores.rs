@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     resource: None,
     needs: &[
         Need::new(needs::CORE_CLOCK.what, |case| !is_many(case) || needs::CORE_CLOCK.is_met(case)),
-        Need::new("the clock of all cores together", |case| {
+        Need::new("the all-core clock", |case| {
             !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST
         }),
     ],
@@ -76,7 +76,7 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
         seen.push(cite_fact(text!("{kind}: {cpus}, median clock {clock}"), CLOCKS));
     }
 
-    let what = text!("cores of {count} kinds: {kinds}", count = kinds.len(), kinds = groups);
+    let what = text!("{count} kinds of cores: {kinds}", count = kinds.len(), kinds = groups);
     let pin = format!("taskset -c {} COMMAND", cpus_of(fastest.iter().copied()));
     let finding = RULE
         .report_fact_as("outlier-cores kinds", Severity::Note, what)

@@ -60,7 +60,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // What other pages would cost is not in the interval.
         let says = text!(
             "page-walk-one-set",
-            "from one set of base pages: the cost of page walks depends on which pages the kernel had free"
+            "measured on one set of base pages; page-walk cost depends on which pages the kernel had free"
         );
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }

@@ -34,10 +34,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let what = match shape.motion {
         Motion::Floating => text!(
             "shared-cores-at-times",
-            "vCPUs share a core at times ({pairs}), though Linux shows a core for each",
+            "vCPUs share a core at times ({pairs}), though Linux shows a separate core for each",
             pairs
         ),
-        _ => text!("shared-cores", "CPUs {pairs} share a core, though Linux shows a core for each", pairs),
+        _ => text!(
+            "shared-cores",
+            "CPUs {pairs} share a core, though Linux shows a separate core for each",
+            pairs
+        ),
     };
 
     let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };
@@ -51,7 +55,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             looks(share.share, share.count as usize, text!("between measurements"))
         })
         .cite_some(shape.sharing_busy, "diagnosis.shape.sharing_busy", |share| {
-            looks(share.share, share.count as usize, text!("right after all CPUs had worked"))
+            looks(share.share, share.count as usize, text!("right after all-CPU work"))
         });
     Some(vec![finding.mend_as(RULE.name)])
 }

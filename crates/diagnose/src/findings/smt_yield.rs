@@ -55,7 +55,7 @@ fn workload_of(m: &Measurement) -> String {
 
 fn cite_yield(m: &Measurement) -> Evidence {
     let says = text!(
-        "{workload} on all siblings of a core: {factor} of one thread",
+        "{workload} on all siblings of a core: {factor} the speed of one thread",
         workload = workload_of(m),
         factor = Value::Factor(m.value())
     );
@@ -71,7 +71,7 @@ fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     if each < LITTLE {
         let what = text!(
             "smt-yield-little",
-            "an SMT sibling adds {share} of a core: capacity is {factor} the cores, not {siblings}×",
+            "an SMT sibling adds {share} of a core: capacity is {factor} the core count, not {siblings}×",
             factor = Value::Factor(usual),
             siblings = siblings as u64
         );

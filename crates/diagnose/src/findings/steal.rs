@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let what = if cap.is_some() {
         text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time")
     } else {
-        text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to others")
+        text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to other work")
     };
     let finding = RULE
         .report_loss(loss, what)

@@ -13,14 +13,14 @@ type Judge = fn(&Rows, Together) -> (Answer, Text);
 
 /// The conclusions in their order.
 const CLAIMS: [(&str, Judge); 6] = [
-    ("interrupts take much of a CPU's speed", |rows, together| {
+    ("interrupt overhead is large", |rows, together| {
         conclude(together, [(interrupts_of(rows, "kernel"), Size::Much, NO_KERNEL)])
     }),
-    ("migration takes much of a CPU's speed", migration_takes_much),
-    ("a hypervisor takes little of a CPU's speed", |rows, together| {
+    ("migration overhead is large", migration_takes_much),
+    ("hypervisor overhead is small", |rows, together| {
         conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST)])
     }),
-    ("migration and interrupts take much of a guest's speed", |rows, together| {
+    ("migration and interrupt overhead in a guest is large", |rows, together| {
         let guest = GUEST_KERNELS.into_iter().find(|guest| interrupts_of(rows, guest).is_some());
         let interrupts = guest.and_then(|guest| interrupts_of(rows, guest));
         let migration = guest.and_then(|guest| free_and_bound(rows, guest));
@@ -30,7 +30,7 @@ const CLAIMS: [(&str, Judge); 6] = [
         )
     }),
     ("interrupts and migration cost a kernel thread more than a user program", kernel_suffers_more),
-    ("a hypervisor takes little, kernel and operating system take much", |rows, together| {
+    ("hypervisor overhead is small, kernel and OS overhead is large", |rows, together| {
         let system = bound(rows, "user").zip(rows.without_interrupts("kernel"));
         conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST), (system, Size::Much, NO_SYSTEM)])
     }),
@@ -38,10 +38,10 @@ const CLAIMS: [(&str, Judge); 6] = [
 
 const NO_KERNEL: &str = "no kernel thread was timed both with and without interrupts";
 const NO_GUEST: &str = "no guest was timed";
-const NO_GUEST_KERNEL: &str = "no guest kernel was timed both with and without interrupts of its own";
-const NO_FREE_GUEST: &str = "no guest was timed without being bound";
-const NO_SYSTEM: &str = "no user program bound to a CPU and kernel thread without interrupts were both timed";
-const NONE_FREE: &str = "no layer was timed both bound to a CPU and not bound";
+const NO_GUEST_KERNEL: &str = "no guest kernel was timed both with and without its own interrupts";
+const NO_FREE_GUEST: &str = "no guest was timed unpinned";
+const NO_SYSTEM: &str = "requires times of both a pinned user program and a kernel thread without interrupts";
+const NONE_FREE: &str = "no layer was timed both pinned and unpinned";
 
 /// Every conclusion with its answer. If a layer differs from itself (`floor`) by as much as counts as much, the results are inconclusive.
 pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
@@ -97,7 +97,7 @@ fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) 
             Some((with, without)) => {
                 let verdict = with.against(without, together).verdict;
                 let says = text!(
-                    "{with} against {without}: {result}",
+                    "{with} compared with {without}: {result}",
                     with = with.label(),
                     without = without.label(),
                     result = state(&verdict)
@@ -142,9 +142,9 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
             let rate = format!("{rate:.2}");
             (answer, text!("{why}, with {rate} migrations/s"))
         }
-        Some(_) => cannot(text!("no migration while not bound ({why})")),
+        Some(_) => cannot(text!("no migrations while unpinned ({why})")),
         None => {
-            cannot(text!("migrations not counted by the kernel: the cost may have another cause ({why})"))
+            cannot(text!("the kernel did not count migrations, so the cost may have another cause ({why})"))
         }
     }
 }
@@ -167,7 +167,7 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     let pairs = free_and_bound(rows, "kernel").zip(free_and_bound(rows, "user"));
     let Some(((kernel_free, kernel), (user_free, user))) = pairs else {
         return cannot(text!(
-            "kernel thread and user program were not both timed bound to a CPU and not bound"
+            "requires times of both a kernel thread and a user program, each pinned and unpinned"
         ));
     };
     let gain = compare_totals(
@@ -178,7 +178,7 @@ fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
     )
     .as_more();
     let why = text!(
-        "without a bound CPU a kernel thread loses {share} more than a user program",
+        "unpinned, a kernel thread loses {share} more than a user program",
         share = Value::Share(gain.less_by)
     );
     match gain.verdict {

@@ -33,7 +33,7 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Over
     let floor = itself.map(|itself| itself.verdict);
     let floor_says = match &floor {
         Some(verdict) => {
-            text!("A/A control (a layer against itself): {result}.", result = steps::state(verdict))
+            text!("A/A control (a layer compared with itself): {result}.", result = steps::state(verdict))
         }
         None => text!("No A/A control: no layer was timed twice, so the noise floor is unknown."),
     };

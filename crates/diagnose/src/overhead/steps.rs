@@ -53,13 +53,13 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     let quiet = rows.without_interrupts("kernel");
     let (whole, whole_kernel) = (bound("guest OS user"), bound("guest OS kernel"));
     let quiet_guest = rows.without_interrupts("guest OS kernel");
-    add(text!("overhead-step-not-bound", "not bound to a CPU"), free("user"), user, MIGRATIONS);
+    add(text!("overhead-step-not-bound", "unpinned"), free("user"), user, MIGRATIONS);
     if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
         let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}");
         add(what, rows.elsewhere(), user, INTERRUPTS);
     }
     add(text!("overhead-step-other-tasks", "other tasks on the same CPU"), user, bound(REAL_TIME), SWITCHES);
-    add(text!("kernel thread not bound to a CPU"), free("kernel"), kernel, MIGRATIONS);
+    add(text!("unpinned kernel thread"), free("kernel"), kernel, MIGRATIONS);
     add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, INTERRUPTS);
     add(text!("user mode instead of a kernel thread"), user, kernel, None);
     add(text!("hypervisor: guest user mode"), guest, user, None);
@@ -70,9 +70,9 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     add(what, quiet_guest, quiet, None);
     let what = text!("overhead-step-guest-interrupts", "interrupts in the guest OS kernel");
     add(what, whole_kernel, quiet_guest, INTERRUPTS);
-    let what = text!("overhead-step-guest-kernel-not-bound", "guest kernel thread not bound to a CPU");
+    let what = text!("overhead-step-guest-kernel-not-bound", "unpinned guest kernel thread");
     add(what, free("guest OS kernel"), whole_kernel, MIGRATIONS);
-    let what = text!("overhead-step-guest-user-not-bound", "guest program not bound to a CPU");
+    let what = text!("overhead-step-guest-user-not-bound", "unpinned guest program");
     add(what, free("guest OS user"), whole, MIGRATIONS);
     let what = text!("overhead-step-guest-user-mode", "in the guest: user mode instead of a kernel thread");
     add(what, whole, whole_kernel, None);
@@ -146,7 +146,7 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     let (count, events) = pair.events?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
     let counted = text!(
-        "{with} {events}/s with it, {without} without",
+        "{with} {events}/s with it, {without}/s without it",
         with = significant(with),
         without = significant(without)
     );
@@ -158,16 +158,16 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     }
     // What comes no more often only has more time to come in.
     if with <= without || more <= 0.0 {
-        return Some(text!("overhead-events-no-more", "{counted}: not the cause of this cost"));
+        return Some(text!("overhead-events-no-more", "{counted}: does not explain the cost"));
     }
     let seconds = share / more;
     let each = Value::Figure(seconds * 1e9, "ns");
     if count.name() == detail::INTERRUPTS_PER_S.name() && seconds > LONGEST_INTERRUPT {
         return Some(text!(
             "overhead-events-too-long",
-            "{counted}: {each} each, too much for interrupts alone ({most} at most)",
+            "{counted}: {each} per event, too much for interrupts alone (at most {most})",
             most = Value::Figure(LONGEST_INTERRUPT * 1e9, "ns")
         ));
     }
-    Some(text!("overhead-events-each", "{counted}: {each} each"))
+    Some(text!("overhead-events-each", "{counted}: {each} per event"))
 }

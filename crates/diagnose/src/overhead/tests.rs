@@ -211,7 +211,7 @@ fn the_published_figures_support_the_published_conclusions() {
     for claim in &found.claims {
         assert_eq!(claim.answer, Answer::Supported, "{claim:?}");
     }
-    assert_eq!(found.line_speed, "kernel, not bound, interrupts off");
+    assert_eq!(found.line_speed, "kernel, unpinned, interrupts off");
     assert_eq!(found.floor, None);
     let interrupts = step(&found, "overhead-step-interrupts");
     assert!((cost(&interrupts) - 0.0663).abs() < 1e-3);

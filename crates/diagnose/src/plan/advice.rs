@@ -21,8 +21,8 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     let says = match processes.first()?.policy {
         Policy::Default => return None,
         Policy::Interleave => text!(
-            "One process over all nodes: its memory is interleaved page by page, so that no node's channels carry all \
-             traffic. A program that can be split into one process per node gains more."
+            "One process on all nodes: its memory is interleaved page by page, so traffic is spread over the channels of all \
+             nodes. A program that can be split into one process per node gains more."
         ),
         Policy::Bind => {
             let mut says = match room(available, processes) {
@@ -80,7 +80,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
             if thp == Some("always") {
                 advice
                     .says
-                    .push(text!("plan-huge-pages-on", "Programs have them already: THP is set to always."));
+                    .push(text!("plan-huge-pages-on", "Programs already use them: THP is set to always."));
                 return Some(advice);
             }
             if thp == Some("never") {
@@ -91,7 +91,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
         }
         Verdict::NotResolved { smaller_than } => {
             advice.says = text!(
-                "Random loads gain nothing measurable (< {smaller_than}).",
+                "Random loads show no measurable gain (< {smaller_than}).",
                 smaller_than = Value::Share(units::bound(smaller_than))
             );
         }

@@ -6,7 +6,7 @@ use record::CpuList;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// More processes than fit, or zero.
-    #[error("--processes {asked}: {}write 1 to {most}", there_are(*room))]
+    #[error("--processes {asked}: {}use 1 to {most}", there_are(*room))]
     Processes {
         /// The requested number.
         asked: u32,
@@ -16,10 +16,10 @@ pub enum PlanError {
         most: u32,
     },
     /// The list of CPUs to stay on is empty.
-    #[error("--cpus: the list is empty; write for instance --cpus 0-3,8")]
+    #[error("--cpus: the list is empty; use for example --cpus 0-3,8")]
     NoCpusAsked,
     /// CPUs to stay on cannot be used.
-    #[error("--cpus {asked}: CPU {missing} cannot be used; usable are {usable}")]
+    #[error("--cpus {asked}: CPU {missing} cannot be used; usable CPUs: {usable}")]
     CpusNotUsable {
         /// The CPUs asked for.
         asked: CpuList,
@@ -32,10 +32,10 @@ pub enum PlanError {
     #[error("--cpus: the record does not list the machine's CPUs")]
     CpusNotReported,
     /// No CPU of the record is online and may be used.
-    #[error("the record has no CPU that is online and allowed")]
+    #[error("the record has no CPU that is both online and allowed")]
     NoUsableCpu,
     /// The record has neither CPUs nor several nodes.
-    #[error("the record has neither the machine's CPUs nor several NUMA nodes")]
+    #[error("the record lists neither the machine's CPUs nor several NUMA nodes")]
     NothingReported,
 }
 
@@ -47,5 +47,5 @@ impl PlanError {
 }
 
 fn there_are(room: Option<u32>) -> String {
-    room.map_or(String::new(), |room| format!("there are {room} CPUs to use; "))
+    room.map_or(String::new(), |room| format!("there are {room} usable CPUs; "))
 }

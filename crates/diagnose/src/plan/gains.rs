@@ -71,7 +71,7 @@ fn gain(
     let remote = 1.0 - own as f64 / (everywhere.len() * available.memory.len()) as f64;
     let mut why = text!(
         "plan-gain-model",
-        "Without a plan {remote} of its accesses are remote; the mean cost of all accesses is {factor} that of the plan \
+        "Without the plan, {remote} of its accesses are remote, and the mean cost of an access is {factor} that with the plan \
          ({what}).",
         remote = Value::Share(remote),
         factor = Value::Factor(factor),
@@ -80,7 +80,7 @@ fn gain(
     if interval.is_none() {
         why.push(text!(
             "plan-gain-without-interval",
-            "Each result is a single sample, so there is no interval."
+            "Each result is a single sample, so there is no confidence interval."
         ));
     }
     if let Some(observed) = find_observed(record) {

@@ -250,11 +250,11 @@ fn several_a_node(available: &AvailableResources, layout: &Layout, request: &Pla
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;
     let threads = super::threads(count);
     Some(if nodes == 1 {
-        text!("{processes} processes of {threads} fill the node. For a single one: --processes 1.")
+        text!("{processes} processes of {threads} fill the node. For a single process: --processes 1.")
     } else {
         text!(
             "plan-nodes-filled",
-            "{processes} processes of {threads} fill the nodes. For one per node: --processes {nodes}."
+            "{processes} processes of {threads} fill the nodes. For one process per node: --processes {nodes}."
         )
     })
 }
@@ -268,16 +268,16 @@ fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest
     }
     let mut says = text!(
         "plan-processes-uneven",
-        "The processes are unequal: {least} to {most} threads each. Give them work in that proportion."
+        "The processes differ in size: {least} to {most} threads each. Divide the work in that proportion."
     );
     let seats = available.seats.len() as u32;
     let odd = |processes: &u32| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes);
     if let Some(processes) = request.processes.filter(odd) {
         let (below, above) = ((processes / seats) * seats, processes.div_ceil(seats) * seats);
         says.push(match below {
-            0 => text!("{above} processes would be equal."),
+            0 => text!("With {above} processes, all would be equal."),
             below => {
-                text!("plan-processes-even-two", "{below} or {above} processes would be equal.")
+                text!("plan-processes-even-two", "With {below} or {above} processes, all would be equal.")
             }
         });
     }
@@ -289,6 +289,6 @@ fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads = request.threads?;
     let cpus = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;
     (threads as usize > cpus).then(|| {
-        text!("plan-oversubscribed", "Oversubscribed: {threads} threads share {cpus} CPUs in a process.")
+        text!("plan-oversubscribed", "Oversubscribed: the {threads} threads of a process share {cpus} CPUs.")
     })
 }

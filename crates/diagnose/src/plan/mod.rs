@@ -103,7 +103,7 @@ fn numa_off(index: &RecordIndex) -> Option<Text> {
     let (what, share) = (&finding.what, Value::Share(share));
     Some(text!(
         "plan-numa-off",
-        "{what}. With its nodes shown, one process per node would gain about {share} (modelled)."
+        "{what}. If the nodes were visible, one process per node would gain about {share} (modelled)."
     ))
 }
 
@@ -118,7 +118,7 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
 
 /// That nodes make no difference.
 const ONE_NODE: Template =
-    Template { code: "plan-one-node", words: "With one NUMA node there is nothing to gain from placement." };
+    Template { code: "plan-one-node", words: "With one NUMA node, placement gains nothing." };
 
 /// A number of threads in words.
 fn threads(count: u32) -> Text {
@@ -146,18 +146,18 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     if let [process] = plan.processes.as_slice() {
         let mut says = match process {
             process if nodes > 1 && process.nodes.len() == 1 => text!(
-                "1 process on node {node} with {threads} and that node's memory.",
+                "1 process on node {node}, with {threads} and the node's memory.",
                 node = &process.nodes
             ),
             process if process.policy == Policy::Interleave => {
-                text!("1 process with {threads} over {nodes} nodes, memory interleaved.")
+                text!("1 process with {threads} on {nodes} nodes, memory interleaved.")
             }
             _ => text!("1 process with {threads}."),
         };
         if nodes == 1 && plan.snippets.is_empty() {
             says.push(text!(
                 "plan-no-binding",
-                "With one NUMA node binding gains nothing; the kernel places the threads."
+                "With one NUMA node, binding gains nothing; the kernel places the threads."
             ));
         } else if nodes == 1 {
             says.push(text!(ONE_NODE));
@@ -167,7 +167,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     let processes = plan.processes.len();
     let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
     let mut says = if nodes < 2 && splits {
-        text!("{processes} processes with {threads} each, by the domains in which the CPUs were found.")
+        text!("{processes} processes with {threads} each, one per domain (package or die) of the CPUs.")
     } else if nodes < 2 {
         text!("{processes} processes with {threads} each, on separate CPUs.")
     } else if within_nodes && processes == nodes as usize {
@@ -177,14 +177,14 @@ fn summary(plan: &Plan, splits: bool) -> Text {
         )
     } else if within_nodes {
         text!(
-            "{processes} processes with {threads} each on {nodes} nodes, each within one node and with its memory."
+            "{processes} processes with {threads} each on {nodes} nodes; each process uses the CPUs and memory of one node."
         )
     } else {
-        text!("{processes} processes with {threads} each, each on neighbouring nodes.")
+        text!("{processes} processes with {threads} each; each process spans neighbouring nodes.")
     };
     match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
         Some(gain) => says.push(text!(
-            "A {program} program runs up to {factor} as fast as one that ignores nodes; one that runs from its caches gains nothing.",
+            "A {program} program runs up to {factor} as fast as one that ignores nodes; a program that fits in the caches gains nothing.",
             program = &gain.program,
             factor = Value::Factor(gain.factor)
         )),
@@ -263,40 +263,39 @@ fn caches(
 fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec<Text> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
-        all.push(text!("This machine is emulated: its timings are not speeds, so no gain is estimated."));
+        all.push(text!("This machine is emulated, so its timings are meaningless and no gain is estimated."));
     }
     if available.assumed {
         all.push(text!(
             "plan-nodes-assumed",
-            "NUMA nodes are not recorded: one per socket is assumed. See numactl -H, since a socket may have several and \
+            "NUMA nodes were not recorded; one per socket is assumed. Check with numactl -H: a socket may have several, and \
              firmware may hide them."
         ));
     }
     all.extend(
         name_cpus(&available.forbidden).map(|cpus| {
-            text!("plan-cpus-not-allowed", "{cpus} left out: not allowed by cpuset or affinity.")
+            text!("plan-cpus-not-allowed", "{cpus} excluded: not allowed by cpuset or affinity.")
         }),
     );
     all.extend(name_cpus(&available.isolated).map(|cpus| {
         text!(
             "plan-cpus-isolated",
-            "{cpus} left out: isolated at boot. The kernel does not balance threads over isolated CPUs; bind each thread \
-             to one.")
+            "{cpus} excluded: isolated at boot. The kernel does not balance threads over isolated CPUs; pin each thread to one.")
     }));
     if available.all_isolated {
         all.push(text!(
             "plan-on-isolated-cpus",
-            "The plan uses isolated CPUs: the kernel does not balance threads over them. Bind each thread to one."
+            "The plan uses isolated CPUs. The kernel does not balance threads over them; pin each thread to one."
         ));
     }
     all.extend(
-        name_cpus(&available.offline).map(|cpus| text!("plan-cpus-offline", "{cpus} left out: offline.")),
+        name_cpus(&available.offline).map(|cpus| text!("plan-cpus-offline", "{cpus} excluded: offline.")),
     );
     for (node, size) in &available.memory_only {
         all.push(text!(
             "plan-memory-only-node",
-            "Node {node} has memory ({size}) and no usable CPU: bound processes do not use it. Add it to --membind where \
-             capacity counts more than latency.",
+            "Node {node} has memory ({size}) but no usable CPU, so bound processes do not use it. Add it to --membind if capacity \
+             matters more than latency.",
             size = size.map_or(Value::from("size unknown"), Value::Bytes)
         ));
     }
@@ -304,14 +303,14 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
         let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
         all.push(text!(
             "plan-node-without-memory",
-            "Node {node} has CPUs and no usable memory: its process uses the nearest memory, that of node {memory}."));
+            "Node {node} has CPUs but no usable memory: its process uses the nearest memory, on node {memory}."));
     }
     if let [(_, fast), _, ..] = available.kinds.as_slice() {
         let kinds = available.kinds.iter();
         let cores: Vec<Text> = kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}")).collect();
         all.push(text!(
             "plan-hybrid-cores",
-            "Core types differ: {cores}. Split work into small pieces, not equal parts; for even latency use only the fast cores: --cpus {fast}."));
+            "Core types differ: {cores}. Split work into small pieces instead of equal parts; for consistent latency, use only the fast cores: --cpus {fast}."));
     }
     if gains && record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0) {
         all.push(text!(
@@ -345,23 +344,23 @@ fn unknown(
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
         all.push(text!(
             "plan-remote-memory-not-measured",
-            "The cost of remote memory is not measured, so no gain can be estimated; linespeed run numa measures it."
+            "The cost of remote memory was not measured, so no gain can be estimated; linespeed run numa measures it."
         ));
     }
     if !available.cpus_known {
         all.push(text!(
             "plan-cpus-of-nodes-unknown",
-            "The CPUs of each node are not recorded: see numactl -H or lscpu on the machine."
+            "The CPUs of each node were not recorded; run numactl -H or lscpu on the machine."
         ));
     }
     if siblings.is_some_and(|siblings| !siblings.measured) {
         all.push(text!(
             "plan-smt-yield-not-measured",
-            "The SMT yield is not measured; linespeed run smt-yield measures it."
+            "The SMT yield was not measured; linespeed run smt-yield measures it."
         ));
     }
     if index.figures_of(metrics::LOAD_LATENCY).next().is_none() && index.record.import.is_none() {
-        all.push(text!("The gain from huge pages is not measured; linespeed run latency measures it."));
+        all.push(text!("The gain from huge pages was not measured; linespeed run latency measures it."));
     }
     all
 }

@@ -30,14 +30,14 @@ impl Numbering {
                 let here: CpuList = (0..per_core).map(|part| first.saturating_add(part * step)).collect();
                 Some(text!(
                     "plan-siblings-assumed",
-                    "SMT siblings are not recorded: CPUs {cpus} are assumed to share a core, as Linux numbers them. To check: \
-                     {command} (prints {here} if so).",
+                    "SMT siblings were not recorded. CPUs {cpus} are assumed to share a core, following Linux's usual numbering. \
+                     To check: {command} (prints {here} if so).",
                     cpus = join_list(&cpus)
                 ))
             }
             Self::Unknown => Some(text!(
                 "plan-siblings-unknown",
-                "A core has several CPUs, but which ones is not recorded: two processes, or a process and CPUs left free, may \
+                "Each core has several CPUs, but the record does not show which. Two processes, or a process and idle CPUs, may \
                  share cores. To check: {command}, or record the machine with linespeed inspect."
             )),
         }

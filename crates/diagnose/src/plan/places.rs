@@ -73,7 +73,7 @@ impl Places {
         (!self.cores.is_empty()).then(|| {
             text!(
                 "plan-cores-by-looks",
-                "{cpus} share a core, though Linux shows a core for each: they slow each other when both compute.",
+                "{cpus} share a core, although Linux shows them as separate cores: they slow each other down when both are busy.",
                 cpus = match more {
                     0 => format!("CPUs {}", phrase::join_list(&cores)),
                     more => format!("CPUs {} and those of {more} more cores", cores.join(", ")),
@@ -87,7 +87,7 @@ impl Places {
         let domains: Vec<String> = self.domains.iter().map(ToString::to_string).collect();
         let mut says = text!(
             "plan-hidden-domains",
-            "The CPUs lie in {count} packages or dies that Linux does not show: {domains}. A process for each is planned.",
+            "The CPUs are in {count} packages or dies that Linux does not show: {domains}. The plan has one process for each.",
             count = domains.len(),
             domains = domains.join(" | ")
         );
@@ -95,7 +95,7 @@ impl Places {
         let distances: Vec<f64> = distances.collect();
         if let [near, .., far] = distances[..] {
             says.push(text!(
-                "Moving a cache line takes {near} within one and {far} between them.",
+                "Moving a cache line takes {near} within one of them and {far} between two.",
                 near = Value::Figure(near, "ns"),
                 far = Value::Figure(far, "ns")
             ));
@@ -110,19 +110,19 @@ impl Places {
             let all: CpuList = hidden.flat_map(|one| [one.pair.0, one.pair.1]).collect();
             let mut says = text!(
                 "plan-cpus-move",
-                "The hypervisor moves the vCPUs ({changes} in {looks} placement checks): no layout here keeps two threads on separate cores, or near each other. Whoever runs the host can pin the vCPUs.",
+                "The hypervisor moves the vCPUs ({changes} in {looks} placement checks), so no layout in this guest can keep two threads on separate cores or near each other. The host's administrator can pin the vCPUs.",
                 changes = phrase::count_noun(u64::from(shape.changes), "change"),
                 looks = shape.looks
             );
             if !all.is_empty() {
-                says.push(text!("CPUs {cpus} shared cores at times: size for fewer cores.", cpus = &all));
+                says.push(text!("CPUs {cpus} sometimes shared cores: expect the throughput of fewer cores.", cpus = &all));
             }
             says
         });
         let separate = (!self.separate.is_empty()).then(|| {
             text!(
                 "plan-siblings-not-confirmed",
-                "{pairs} of CPUs that Linux shows as SMT siblings do not slow each other, so they count as separate cores.",
+                "{pairs} of CPUs that Linux shows as SMT siblings do not slow each other down, so they count as separate cores.",
                 pairs = phrase::count_noun(self.separate.len() as u64, "pair")
             )
         });
@@ -135,7 +135,7 @@ impl Places {
         (several && self.shape.is_none()).then(|| {
             text!(
                 "plan-places-as-shown",
-                "Which vCPUs share a core is not measured, so cores are as the hypervisor shows them; linespeed run measures it."
+                "Core sharing between vCPUs was not measured, so the plan uses the cores that the hypervisor shows; linespeed run measures it."
             )
         })
     }
@@ -147,7 +147,7 @@ impl Places {
         let day = at.get(..10).unwrap_or_default().to_owned();
         Some(text!(
             "plan-places",
-            "cores and domains by {looks} placement checks of {day}",
+            "cores and domains from {looks} placement checks on {day}",
             looks = shape.looks,
             day
         ))

@@ -17,7 +17,7 @@ const MOST_EVIDENCE: usize = 8;
 
 /// The choice if siblings do not pay off.
 const ONE_A_CORE: Template =
-    Template { code: "plan-one-thread-per-core", words: "So one thread per core is planned." };
+    Template { code: "plan-one-thread-per-core", words: "The plan therefore uses one thread per core." };
 
 /// What all siblings of a core achieve over one of them, for one workload.
 #[derive(Debug)]
@@ -48,7 +48,11 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
             if let Some(SiblingsAdd { workload, adds, says, .. }) = extrapolated(index) {
                 siblings.used = adds > RESOLUTION;
                 siblings.why = text!("{workload}: {says}");
-                siblings.why.push(if siblings.used { text!("So they are used.") } else { text!(ONE_A_CORE) });
+                siblings.why.push(if siblings.used {
+                    text!("The plan uses them.")
+                } else {
+                    text!(ONE_A_CORE)
+                });
                 return Some(siblings);
             }
             if let Some(why) = available.places.one_a_core() {
@@ -57,8 +61,8 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
                 return Some(siblings);
             }
             siblings.why = text!(
-                "The SMT yield is not measured, so all CPUs are used, as the kernel does without a plan; the \
-                 alternative is one thread per core."
+                "The SMT yield was not measured, so the plan uses all CPUs, as the kernel would; the alternative is one thread per \
+                 core."
             );
         }
         Some(value) => {
@@ -102,7 +106,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
                 low = Value::Share(low - 1.0),
                 high = Value::Share(high - 1.0)
             ),
-            None => text!("From single samples, without an interval."),
+            None => text!("From single samples, so there is no confidence interval."),
         },
         several => match range(several) {
             Some((least, most)) => text!(
@@ -146,7 +150,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
-        let says = text!("{workload}, all siblings of a core over one: {ratio}", ratio = m);
+        let says = text!("{workload}, all siblings of a core / one sibling: {ratio}", ratio = m);
         let evidence = vec![cite_fact(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };

@@ -117,8 +117,8 @@ fn systemd(processes: &[Process]) -> Option<Snippet> {
         (lines.len() > 1).then_some(lines)
     };
     let says = text!(
-        "Put into /etc/systemd/system/NAME.service.d/layout.conf, one unit per process; then systemctl daemon-reload and restart \
-         it. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it CPUAffinity and NUMAPolicy suffice."
+        "Save as /etc/systemd/system/NAME.service.d/layout.conf, one unit per process. Then run systemctl daemon-reload and \
+         restart the unit. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it, CPUAffinity and NUMAPolicy suffice."
     );
     snippet("systemd", says, processes, lines)
 }
@@ -134,6 +134,6 @@ fn docker(processes: &[Process]) -> Option<Snippet> {
         }
         (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
     };
-    let says = text!("One container per process; podman takes the same options.");
+    let says = text!("One container per process; podman accepts the same options.");
     snippet("docker", says, processes, line)
 }

@@ -39,7 +39,7 @@ const LACKS: [Template; 5] = [
     Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
     Template {
         code: "plan-newer-hampered",
-        words: "(the newest, {newer}, is from a run that ended early, or ran niced)",
+        words: "(the newest, {newer}, is from a run that ended early or was niced)",
     },
     Template { code: "plan-newer-quick", words: "(the newest, {newer}, is from a quick run)" },
     Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
@@ -160,10 +160,10 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
     all.into_iter().filter_map(source).collect()
 }
 
-const SOURCE: Template = Template { code: "plan-source", words: "{metrics} of {day}: {name}" };
+const SOURCE: Template = Template { code: "plan-source", words: "{metrics} from {day}: {name}" };
 const DOUBTFUL_SOURCE: Template = Template {
     code: "plan-source-doubtful",
-    words: "{metrics} of {day}: {name} (mostly unreliable; see linespeed show)",
+    words: "{metrics} from {day}: {name} (mostly unreliable; see linespeed show)",
 };
 
 /// Marks statements of a plan that rest on results in doubt.
@@ -188,7 +188,7 @@ pub fn describe_source(name: &str, record: &Record) -> Text {
     if record.import.is_some() {
         text!("{name}, imported from other tools")
     } else {
-        text!("{name}, of {day}", day = day(record))
+        text!("{name}, from {day}", day = day(record))
     }
 }
 

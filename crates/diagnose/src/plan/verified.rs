@@ -25,12 +25,12 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     let found = compare_pairs(&pairs, Scale::Ratio, 1, None);
     let (verdict, slower) = found.verdict.clone().of_slower();
     verified.slower = slower == Some(true);
-    let result = turns::describe(&found, ["running unbound", "the planned layout"], 1);
+    let result = turns::describe(&found, ["running unpinned", "the planned layout"], 1);
     verified.says = text!("plan-verified", "Result: {result}.");
     let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
     match (&verdict, expected) {
         (Verdict::Costs { .. }, _) if verified.slower => {
-            verified.says.push(text!("plan-verified-slower", "Do not bind this command."));
+            verified.says.push(text!("plan-verified-slower", "Do not pin this command."));
         }
         (Verdict::Costs { .. } | Verdict::NotResolved { .. }, Some(Gain { factor, program, .. })) => {
             let factor = Value::Factor(*factor);

@@ -122,10 +122,11 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
             .filter(|(at, _)| at.0 == at.1)
             .map(|(_, m)| m.value()),
     );
-    let loaded = idlest(metrics::MEMORY_LOADED_LATENCY)
-        .map(|latency| text!("{latency} while other CPUs load memory little (memory.loaded_latency)"));
+    let loaded = idlest(metrics::MEMORY_LOADED_LATENCY).map(|latency| {
+        text!("{latency} with other CPUs using little memory bandwidth (memory.loaded_latency)")
+    });
     let probed = idlest(metrics::PROBE_LATENCY)
-        .map(|latency| text!("{latency} for one line flushed just before (probe.latency)"));
+        .map(|latency| text!("{latency} for a line just flushed from the caches (probe.latency)"));
     let own = own_node.map(|ns| {
         let latency = Value::Figure(ns, "ns");
         text!("{latency} on a CPU's own node, each line loaded once (numa.latency)")
@@ -156,7 +157,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     };
     let ceiling_is = match measured_otherwise(index) {
         others if others.is_empty() => text!("a load on 2 MiB pages"),
-        others => text!("a load on 2 MiB pages; measured otherwise: {others}", others),
+        others => text!("a load on 2 MiB pages; other methods: {others}", others),
     };
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }

@@ -52,7 +52,7 @@ impl Headline {
     /// Says in the resource what its figures are.
     pub fn state_meaning(&mut self) {
         self.resource.meaning = text!(
-            "{delivered}, against {ceiling}",
+            "{delivered}, compared with {ceiling}",
             delivered = &self.delivered_is,
             ceiling = &self.ceiling_is
         );
@@ -120,7 +120,10 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         family_ceilings = Some((boost.low, boost.high));
         let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
         let [low, high] = ends;
-        let is = text!("the boost of {family} on one core, {low} to {high} by part", family = boost.of);
+        let is = text!(
+            "the boost of {family} on one core, {low} to {high} depending on the part",
+            family = boost.of
+        );
         (boost.high, CeilingSource::Family, is)
     } else {
         // One core alone may have been measured once, on a CPU that others disturbed.
@@ -146,7 +149,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         share: (source != CeilingSource::Measured).then_some(delivered / ceiling),
         family_ceilings,
         beside: taken(index)
-            .map(|share| text!("{share} of CPU time was taken by others", share = Value::Share(share))),
+            .map(|share| text!("other processes took {share} of CPU time", share = Value::Share(share))),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
         ..Resource::default()

@@ -27,7 +27,7 @@ pub(super) fn meaning(
     if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
         return text!(
             "scaling-disturbed",
-            "{threads} threads seem to achieve more than {threads} times one thread: the run of one was disturbed, so there is no speed-up."
+            "{threads} threads seem more than {threads} times as fast as one: the single-thread run was disturbed, so the speedup is unknown."
         );
     }
     let mut says = text!(
@@ -42,7 +42,7 @@ pub(super) fn meaning(
         let (low, high) = scaling.speedup_interval.unwrap_or((speedup, speedup));
         says.push(text!(
             "scaling-too-noisy",
-            "Too noisy for more: the interval is {low} to {high}.",
+            "Too noisy for further conclusions: the 95 % CI is {low} to {high}.",
             low = Value::Factor(low),
             high = Value::Factor(high)
         ));
@@ -66,7 +66,7 @@ pub(super) fn meaning(
     if scaling.points > 2 && scaling.residual <= POOR && alone < ALONE {
         says.push(text!(
             "scaling-from-shared-core",
-            "With all threads running, each achieves {share} of a single thread.",
+            "With all threads running, each achieves {share} of single-thread speed.",
             share = Value::Share(alone)
         ));
     }
@@ -76,9 +76,9 @@ pub(super) fn meaning(
         says.push(if siblings {
             text!(
                 "scaling-knee-at-siblings",
-                "The knee is at {knee}, where SMT siblings begin to share cores: each further thread adds less than half.")
+                "The knee is at {knee}, where SMT siblings begin to share cores: each further thread adds less than half a thread's speed.")
         } else {
-            text!("scaling-knee", "The knee is at {knee}: each further thread adds less than half.")
+            text!("scaling-knee", "The knee is at {knee}: each further thread adds less than half a thread's speed.")
         });
     }
     says
@@ -91,14 +91,14 @@ fn fit(scaling: &Scaling) -> Text {
     if points == 2 {
         return match contention > RESOLUTION {
             true => {
-                text!("scaling-two-steps", "From two steps only: {share} of the work is serialized.")
+                text!("scaling-two-steps", "Based on two steps only: {share} of the work is serialized.")
             }
             false => Text::default(),
         };
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!("The fit is off by {residual} and unreliable.");
+        return text!("The fit deviates by {residual}, so it is unreliable.");
     }
     // Their loss at the last step of the fit; below the resolution of a result it is zero.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
@@ -111,18 +111,18 @@ fn fit(scaling: &Scaling) -> Text {
             text!("scaling-fit-linear", "The fit shows neither serialized work nor coherency cost.")
         }
         (true, false) => {
-            text!("By the fit, {share} of the work is serialized.")
+            text!("According to the fit, {share} of the work is serialized.")
         }
-        (false, true) => text!("By the fit, coherency cost limits scaling."),
+        (false, true) => text!("According to the fit, coherency cost limits scaling."),
         (true, true) => text!(
             "scaling-fit-both",
-            "By the fit, {share} of the work is serialized, and coherency cost adds to it."
+            "According to the fit, {share} of the work is serialized, and coherency cost further limits scaling."
         ),
     };
     let peak = peak(scaling).max(1.0).round();
     if coherent && peak <= f64::from(threads) * FAR {
         let peak = peak as u64;
-        says.push(text!("scaling-peak", "Throughput peaks at {peak} threads and falls beyond."));
+        says.push(text!("scaling-peak", "Throughput peaks at {peak} threads, then declines."));
     }
     if fitted < threads {
         says.push(text!(

@@ -30,8 +30,8 @@ fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {
     let most = shares().max_by(|a, b| a.share.total_cmp(&b.share))?;
     let says = match shares().map(|share| share.count).sum::<u64>() {
         0 => "not seen",
-        _ if most.share == 1.0 => "in all looks",
-        LEAST.. => "in some looks",
+        _ if most.share == 1.0 => "in all placement checks",
+        LEAST.. => "in some placement checks",
         _ => return None,
     };
     Some(says.to_owned())

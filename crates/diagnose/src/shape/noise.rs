@@ -33,19 +33,20 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
     let Some(cpu) = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok()) else {
         let shared = |state: &ShapeState| state.cores.iter().map(|core| core.len().saturating_sub(1)).sum();
         return differs(&shared)
-            .then(|| text!("moved-cores", "during it, CPUs started or stopped sharing cores"));
+            .then(|| text!("moved-cores", "CPUs started or stopped sharing cores during the measurement"));
     };
     if differs(&|state| usize::from(state.far_from_memory.contains(cpu))) {
         return Some(text!(
             "moved-from-memory",
-            "during it, CPU {cpu} moved to another node: its memory was local and remote"
+            "CPU {cpu} moved to another node during the measurement: its memory was partly local, partly remote"
         ));
     }
     let with = |state: &ShapeState| {
         let own = state.domains.last().and_then(|of| of.iter().find(|domain| domain.contains(cpu)));
         own.map_or(0, |own| own.iter().fold(1, |all, cpu| all * 31 + cpu as usize))
     };
-    differs(&with).then(|| text!("moved-domain", "during it, CPU {cpu} moved to another package or die"))
+    differs(&with)
+        .then(|| text!("moved-domain", "CPU {cpu} moved to another package or die during the measurement"))
 }
 
 /// The remark that a result has one value in one state of the CPUs and another in another, if its samples show that.
@@ -68,7 +69,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     {
         return Some(text!(
             "noise-by-memory",
-            "{near} with local memory, {far} with remote memory ({share} of the samples), since CPU {cpu} moved",
+            "{near} with local memory, {far} with remote memory ({share} of the samples), because CPU {cpu} moved",
             near = figure(&one),
             cpu = cpu.unwrap_or(0),
             far = figure(&other),
@@ -89,7 +90,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     {
         return Some(text!(
             "noise-by-cores",
-            "{one} while its {cpus} CPUs had {few} cores, {other} while they had {many} ({share} of the samples)",
+            "{one} while its {cpus} CPUs were on {few} cores, {other} while they were on {many} ({share} of the samples)",
             one = figure(&one),
             cpus = cpus.map_or(0, |cpus| cpus.len()),
             few = *few,
@@ -103,7 +104,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     let [one, other] = differ(states.first()?, states.get(1)?)?;
     Some(text!(
         "noise-by-place",
-        "the CPUs moved: {one} where they were in {share} of the samples, {other} where they were otherwise",
+        "the CPUs moved: {one} in one placement ({share} of the samples), {other} in another",
         one = figure(&one),
         share = Value::Share(one.n as f64 / m.samples.len() as f64),
         other = figure(&other)

@@ -105,11 +105,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
         })
         .collect();
     if !counts.is_empty() {
-        all.push(text!(
-            "turns-explained-counts",
-            "Counted beside it: {counts}.",
-            counts = Value::List(counts)
-        ));
+        all.push(text!("turns-explained-counts", "Counter ratios: {counts}.", counts = Value::List(counts)));
     }
     all
 }

@@ -141,7 +141,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     if asked(AFFINITY) {
         match &bound {
             Some(cpus) => {
-                let name = text!("unbound, then on CPU {cpus}");
+                let name = text!("unpinned, then on CPU {cpus}");
                 all.push(Comparison::new(name, plain(), at()));
             }
             None => missing.push((AFFINITY.into(), text!("only one CPU is allowed for this process"))),
@@ -206,7 +206,7 @@ impl Runner<'_> {
         let bytes = record::statistics::median_of_sorted(&self.cold_reads) as u64;
         (!self.cold_reads.is_empty()).then(|| {
             let read = Value::Bytes(bytes);
-            text!("Cold: page cache of the whole machine dropped; a run then read {read} from disks.")
+            text!("Cold: the page cache of the whole machine was dropped; a run then read {read} from disk.")
         })
     }
 

@@ -157,7 +157,7 @@ impl Figure {
                 }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                text!("none resolved (< {bound})", bound = amount(self.bound(*smaller_than)))
+                text!("no effect (< {bound})", bound = amount(self.bound(*smaller_than)))
             }
             Verdict::NotResolved { .. } => text!("none"),
             Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
@@ -202,7 +202,7 @@ mod tests {
     fn where_nothing_was_resolved_it_says_so() {
         assert_eq!(result_of(SHARE, &[(0.0, 0.0); 8]), "none");
         let rounds = [(1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0)];
-        assert!(result_of(TIME, &rounds).starts_with("none resolved (< 9"), "{}", result_of(TIME, &rounds));
+        assert!(result_of(TIME, &rounds).starts_with("no effect (< 9"), "{}", result_of(TIME, &rounds));
         let wild = [(1.0, 1.3), (1.3, 1.0)].repeat(3);
         assert!(result_of(TIME, &wild).starts_with("too noisy (+"), "{}", result_of(TIME, &wild));
         let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);

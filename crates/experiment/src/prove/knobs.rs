@@ -73,8 +73,10 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     found.missing.splice(0..0, missing);
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
-    found.remarks.push(text!("On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: 5th to 95th percentile of \
-         the core clock over its median."));
+    found.remarks.push(text!(
+        "On CPU {list}; the worst CPU counts. p95 of same work: divided by its median. \
+         Clock's movement: 5th to 95th percentile of the core clock, divided by its median."
+    ));
     Ok((found, cache))
 }
 

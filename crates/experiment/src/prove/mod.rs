@@ -118,7 +118,7 @@ pub enum ProofError {
     #[error(transparent)]
     CannotStart(SpawnError),
     /// The command failed, and how.
-    #[error("the command {0}: runs that fail cannot be compared")]
+    #[error("the command {0}: failed runs cannot be compared")]
     CommandFailed(Exit),
     /// A measurement has no result here.
     #[error("{0} cannot be measured here; linespeed run {0} shows why")]

@@ -15,7 +15,7 @@ pub(super) fn read_plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D
         toml::Value::String(text) => Ok(text),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        _ => Err(D::Error::custom("must be a text or a number")),
+        _ => Err(D::Error::custom("must be a string or a number")),
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<St
 pub(super) fn read_argument<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let argument = String::deserialize(from)?;
     if argument.contains('\0') {
-        Err(D::Error::custom("an argument cannot hold a zero byte"))
+        Err(D::Error::custom("an argument cannot contain a NUL byte"))
     } else {
         Ok(argument)
     }

@@ -40,11 +40,12 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let cannot = |not_read| match not_read {
         NotRead::Io(error) => fail(None, format!("cannot be read: {error}")),
         NotRead::NotRegular => fail(None, "not a regular file; a recipe is a TOML file".to_owned()),
-        NotRead::TooLarge(_) => fail(None, format!("larger than any recipe ({} KiB)", MOST_BYTES >> 10)),
+        NotRead::TooLarge(_) => fail(None, format!("larger than a recipe may be ({} KiB)", MOST_BYTES >> 10)),
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {
-        let why = "belongs to another user, and the programs that it names would run as this one: name the file to run it";
+        let why = "belongs to another user, but its programs would run as this user; to run it anyway, give the \
+             path of the file";
         return Err(fail(None, why.to_owned()));
     }
     let text = String::from_utf8(content).map_err(|error| {
@@ -83,7 +84,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     let wrong = |key: &str, fault: &str| Err((Sought::Key(key.to_owned()), fault.to_owned()));
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
     if !(1..=60).contains(&recipe.name.len()) || !recipe.name.chars().all(allowed) {
-        return wrong("name", "a name is 1 to 60 of a-z, 0-9, - . _");
+        return wrong("name", "a name has 1 to 60 characters from a-z, 0-9, - . _");
     }
     let reserved =
         |name: &&String| GIVEN.contains(&name.as_str()) || matches!(name.as_str(), "score" | "word");
@@ -91,26 +92,27 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
         return wrong(name, &format!("{name} is filled in by linespeed and cannot be a setting"));
     }
     if recipe.command.is_empty() {
-        return wrong("command", "the command is empty; write a list such as [\"bc\", \"-q\"]");
+        return wrong("command", "the command is empty; use a list such as [\"bc\", \"-q\"]");
     }
     if let Some(name) = recipe.environment.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         return wrong(name, &format!("{name:?} cannot be the name of an environment variable"));
     }
     if recipe.service.as_ref().is_some_and(|service| service.start.is_empty()) {
-        return wrong("start", "the service's start is empty; write the program to start");
+        return wrong("start", "the service's start command is empty; name the program to start");
     }
     let known = |name: &str| recipe.settings.contains_key(name) || GIVEN.contains(&name);
     if let Some(name) = recipe.templates().flat_map(Template::places).find(|name| !known(name)) {
         let given = GIVEN.join(", ");
         let fault = format!(
-            "{{{name}}} is neither a setting of this recipe nor one of {given}; for the text itself write {{{{{name}}}}}"
+            "{{{name}}} is neither a setting of this recipe nor one of {given}; for the literal text use {{{{{name}}}}}"
         );
         return Err((Sought::Text(format!("{{{name}}}")), fault));
     }
     if recipe.copies == Some(true) && recipe.sets_threads() {
         return wrong(
             "copies",
-            "copies = true runs one command for each CPU, but {threads} gives one command all of them; leave one out",
+            "copies = true runs one command per CPU, but {threads} runs one command on all of them; remove one \
+             of the two",
         );
     }
     let usual: Values =

@@ -197,11 +197,12 @@ impl Recipe {
         let reason = match caches {
             0 => text!(
                 "recipe-caches-unknown",
-                "{name} of {value} may fit the caches, whose size is unknown: not a rate of memory"
+                "{name} of {value} may fit in the caches, whose size is unknown; the rate may not be that of memory"
             ),
             caches => text!(
                 "recipe-within-caches",
-                "{name} of {value} is less than four times the last-level caches ({caches}): not a rate of memory",
+                "{name} of {value} is less than four times the last-level caches ({caches}); the rate is not \
+                 that of memory",
                 caches = Value::Bytes(caches)
             ),
         };

@@ -70,7 +70,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
     if pattern.matches('{').count() > MOST_PLACES || pattern.chars().count() > MOST_CHARACTERS {
         let beginning: String = pattern.chars().take(40).collect();
         return Err(format!(
-            "the pattern has more than {MOST_PLACES} places or {MOST_CHARACTERS} characters: {beginning}…"
+            "the pattern has more than {MOST_PLACES} placeholders or {MOST_CHARACTERS} characters: {beginning}…"
         ));
     }
     let mut expression = String::from("(?im)");
@@ -98,7 +98,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
     let scores = expression.matches(NUMBER).count();
     if wants_score && scores != 1 {
         return Err(format!(
-            "the pattern {pattern:?} has {{score}} {scores} times; one is needed, for the number"
+            "the pattern {pattern:?} contains {{score}} {scores} times; it must contain it exactly once"
         ));
     }
     let built = RegexBuilder::new(&expression).size_limit(1 << 20).build();
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(found.unwrap().map(|scored| scored.value), Some(1474863.10));
         for long in ["{...} ".repeat(3000), "a".repeat(600)] {
             let refused = compile(&format!("{long}{{score}}"), &Values::new(), true);
-            assert!(refused.unwrap_err().contains("has more than 20 places"));
+            assert!(refused.unwrap_err().contains("has more than 20 placeholders"));
         }
         assert_eq!(list_settings("{algorithm} {...} {word} {score}k"), ["algorithm"]);
     }

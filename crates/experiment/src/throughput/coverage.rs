@@ -21,7 +21,7 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "the command ended while {names} was still running: its time is until the last process ended"
+            "the command ended while {names} was still running: the measured time lasts until the last process ended"
         );
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
@@ -45,7 +45,7 @@ pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage
 
 /// The remark if a signal ended a run without a result.
 pub(super) fn describe_early_signal(signal: i32) -> Text {
-    text!("by signal {signal} before the first run was over", signal = signal.unsigned_abs())
+    text!("by signal {signal} before the first run finished", signal = signal.unsigned_abs())
 }
 
 /// The remark on a signal that ended it: how far it had come. `done` runs were over.

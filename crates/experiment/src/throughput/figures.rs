@@ -94,7 +94,7 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     }
     let marked = |mark: &Mark| measurement.marks.iter().any(|marked| marked.mark == *mark);
     let cause = CAUSES.into_iter().find(|(mark, _)| marked(mark)).map(|(_, cause)| Text::from(cause));
-    let extent = text!("runs differ by {spread} (more runs: -r)", spread = Value::Share(spread));
+    let extent = text!("runs differ by {spread} (use -r for more runs)", spread = Value::Share(spread));
     Some(match cause {
         Some(cause) => Doubt::too_noisy_for(extent, vec![cause]),
         None => Doubt::too_noisy(extent),

@@ -8,7 +8,8 @@ use super::run::{Run, StepRuns};
 use super::{Job, Plan};
 
 /// What to do about a command that runs for a fixed time.
-const GIVE_SCORE: &str = "give it a fixed amount of work, or have its own score read: a recipe, a file with command = [\"…\"] and \
+const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that reads its own score: a file \
+     with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
 /// Times that differ by no more are equal. A program that stops by the clock is much more exact, and one with twice the CPUs for its work

@@ -26,12 +26,10 @@ impl Plan {
             && let Some(wrong) = counts.iter().find(|count| *count == 0 || *count as usize > cpus.len())
         {
             let most = cpus.len();
-            return Err(format!(
-                "--steps: {wrong} CPUs are not available; CPUs {cpus} are {most}: write 1 to {most}"
-            ));
+            return Err(format!("--steps {wrong}: {most} CPUs are available ({cpus}); use 1 to {most}"));
         }
         if counts.is_some_and(CpuList::is_empty) {
-            return Err("--steps: the list is empty; write for instance --steps 1,2,4-8".to_owned());
+            return Err("--steps: the list is empty; use for example --steps 1,2,4-8".to_owned());
         }
         let placements = if placements.is_empty() {
             fill_order::distinct_orders(machine, cpus)

@@ -331,7 +331,7 @@ mod tests {
         let plan = plan();
         let mut all: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
         let says = |taken: &[StepRuns], runs| coverage::report_interruption(2, &plan, taken, runs, 2).why();
-        assert!(says(&all, 0).contains("signal 2 before the first run was over"));
+        assert!(says(&all, 0).contains("signal 2 before the first run finished"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);
         assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs: 1 of 4 steps with all runs");

@@ -152,7 +152,7 @@ fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<
     let unreadable = |wanted: String| {
         let output = shorten(if out.trim().is_empty() { err } else { out });
         Err(Trouble::Unreadable(match output.as_str() {
-            "" => format!("the command printed nothing, {wanted} was expected"),
+            "" => format!("the command printed nothing, but {wanted} was expected"),
             output => format!("{wanted} not found in the command's output: {output}"),
         }))
     };

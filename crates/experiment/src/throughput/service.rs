@@ -120,15 +120,15 @@ impl Running {
         }
     }
 
-    /// `Err` when it has ended by itself.
+    /// `Err` when it has exited on its own.
     pub(super) fn check(&mut self, stop: &Stop) -> Result<(), Trouble> {
         if let Some(signal) = stop.signal() {
             return Err(Trouble::Stopped(signal));
         }
         let Some(exit) = self.child.exit() else { return Ok(()) };
         self.child.end();
-        let how = if exit == Exit::Code(0) { "ended by itself".to_owned() } else { exit.to_string() };
-        Err(self.trouble(&format!("{how} in the middle of the run")))
+        let how = if exit == Exit::Code(0) { "exited on its own".to_owned() } else { exit.to_string() };
+        Err(self.trouble(&format!("{how} during the run")))
     }
 
     /// What it did, with what it printed last.

@@ -104,7 +104,7 @@ pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
     let folder = folder.map_err(|error| {
         let place = place.display();
         Trouble::Service(format!(
-            "{place}: cannot create a temporary folder: {error}; name another place with TMPDIR"
+            "{place}: cannot create a temporary folder: {error}; set TMPDIR to another folder"
         ))
     })?;
     // If the file system has no locks, nobody removes leftovers.

@@ -80,7 +80,7 @@ impl Reader for JsonReader {
             let printed = number("median").unwrap_or(m.value());
             if (printed - m.value()).abs() > 1e-9 * printed.abs() {
                 let why = format!(
-                    "hyperfine states a median of {printed} s, its runs give {} s: runs are missing",
+                    "hyperfine states a median of {printed} s, but its runs give {} s: some runs are missing",
                     m.value()
                 );
                 sink.withhold(metrics::WORKLOAD_TIME, why, line);

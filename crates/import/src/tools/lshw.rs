@@ -160,7 +160,7 @@ fn note_period(value: &str, sink: &mut Sink) {
     let (mhz, period) = (mhz.trim().to_owned(), period.to_owned());
     let note = text!(
         "lshw-period",
-        "lshw's {period} is one period of the memory's {mhz} MHz, no latency",
+        "lshw's {period} is one clock period at the memory's {mhz} MHz, not a latency",
         period,
         mhz
     );

@@ -91,7 +91,7 @@ type Why = String;
 /// `counts.packages = 2`: its path, and the inventory with it.
 fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Why> {
     let (path, value) =
-        text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
+        text.split_once('=').ok_or("use machine.PATH = VALUE, as in machine.counts.packages = 2")?;
     // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
     let path = path.trim().replace('[', ".").replace(']', "");
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
@@ -121,7 +121,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
         return Err("the entry before it is missing; list entries start at [0]".to_owned());
     }
     let machine: Machine =
-        serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
+        serde_json::from_value(whole).map_err(|error| format!("{value} is not valid there: {error}"))?;
     let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
     // What is not part of an inventory does not come back.
     match back.pointer(&format!("/{}", path.join("/"))) {
@@ -187,13 +187,13 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
         return Err(format!("{number:?} is not a number"));
     }
     let (value, work) = convert(number, unit, metric)
-        .ok_or_else(|| format!("{unit:?} is not a unit of {}, which is in {}", metric.name, metric.unit))?;
+        .ok_or_else(|| format!("{unit:?} is not a unit of {}, which uses {}", metric.name, metric.unit))?;
     let mut m =
         Measurement::exact(metric.metric(), Labels::new(), vec![value]).with_known_detail(detail::WORK, work);
     for word in words {
         let (key, value) = word
             .split_once('=')
-            .ok_or_else(|| format!("{word:?} is not KEY=VALUE; quote values with blanks"))?;
+            .ok_or_else(|| format!("{word:?} is not KEY=VALUE; quote values with spaces"))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.into()),
@@ -331,7 +331,7 @@ pub(super) fn split_words(text: &str) -> Result<Vec<String>, Why> {
         }
     }
     words.retain(|word| !word.is_empty());
-    if inside.is_some() { Err("a quotation has no end".to_owned()) } else { Ok(words) }
+    if inside.is_some() { Err("a quotation mark is not closed".to_owned()) } else { Ok(words) }
 }
 
 #[cfg(test)]

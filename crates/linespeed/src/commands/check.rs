@@ -25,8 +25,8 @@ const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
 /// Looks, measures if asked for, and shows what is off.
 pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
-        let words = "--exit slurm takes facts only: a prolog keeps a job waiting, and beside jobs their load would be measured; \
-                     leave --probe and --screen out";
+        let words = "--exit slurm checks settings only: a prolog delays its job, and other jobs would \
+         distort the results; omit --probe and --screen";
         return Err(Failure::usage(words));
     }
     let done = check(options, asked);
@@ -35,7 +35,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
             output::complain(&failure.to_string());
             // What the line cannot say is not lost on who reads standard output alone.
             if exit != Exit::Slurm {
-                output::print("unknown: the check could not be made\n")?;
+                output::print("unknown: the check could not run\n")?;
             }
             Ok(exit.unknown())
         }
@@ -56,7 +56,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     record.conditions.before = std::mem::take(&mut found.snapshot);
     record.diagnosis.shape = super::inspect::last_shape(&record.machine, asked.root.as_deref());
     let Some((mut check, class)) = diagnose::check_nearest(&record, &classes) else {
-        let words = "holds no class of machines: fleet --baseline writes those of five machines and more";
+        let words = "contains no machine class: fleet --baseline writes classes of at least five machines";
         return Err(Failure::Cannot(format!("{name} {words}")));
     };
     if (asked.probe || asked.screen) && check.outcome != Outcome::OtherClass {
@@ -86,7 +86,7 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
         return Ok(signal_code(signal));
     }
     let Some(passport) = diagnose::nearest_passport(&record, &classes) else {
-        return Err(Failure::Cannot(format!("{name} holds no class of machines")));
+        return Err(Failure::Cannot(format!("{name} contains no machine class")));
     };
     let line = terminal::passport_line(&passport, &name);
     let value = json!({"baseline": name, "line": line, "result": passport});

@@ -25,19 +25,20 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
         return Err(Failure::usage(
-            "compare needs at least two: records' files, . for this machine's newest record, or reference:NAME",
+            "compare needs at least two records: files, . for this machine's newest record, or \
+             reference:NAME",
         ));
     }
     let baseline = match asked.baseline {
         number if (1..=count).contains(&number) => number - 1,
         number => {
             return Err(Failure::Usage(format!(
-                "--baseline {number}: there are {count} records, so it is 1 to {count}"
+                "--baseline {number}: there are {count} records; use 1 to {count}"
             )));
         }
     };
     if asked.records.iter().filter(|argument| *argument == "-").count() > 1 {
-        return Err(Failure::usage("standard input can be one record only: give - once"));
+        return Err(Failure::usage("standard input can provide only one record: use - once"));
     }
     let terms = options.measuring.gate_terms()?;
     checked_output_file(options)?;
@@ -56,7 +57,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if let (Some(watch), Some(other)) = (find(true), find(false)) {
         let watch = record::phrase::visible(std::path::Path::new(&watch.from));
         let why = format!(
-            "is not a recording, but {watch} is: a recording compares only with recordings (live --output FILE)"
+            "is not a recording, but {watch} is; a recording can only be compared with recordings (live \
+             --output FILE)"
         );
         return Err(Failure::Input { path: other.from.clone().into(), why });
     }

@@ -45,7 +45,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
             };
             let meant = names(glossary.find_ending_in(name)).map(|names| format!("; did you mean {names}?"));
             let has_it =
-                || names(glossary.find_containing(name)).map(|names| format!("; it is a word of: {names}."));
+                || names(glossary.find_containing(name)).map(|names| format!("; it is part of: {names}."));
             let nearest = || glossary.find_nearest(name).map(|near| format!("; did you mean {near}?"));
             let hint = meant.or_else(has_it).or_else(nearest).unwrap_or(".".to_owned());
             Err(Failure::Usage(format!(

@@ -71,7 +71,7 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
         (_, false) => Ok(text!("the time of the command")),
         (Some(figure), true) => Ok(figure.describe()),
-        (None, true) if asked.dry_run => Ok(text!("nothing without a command: -- COMMAND")),
+        (None, true) if asked.dry_run => Ok(text!("nothing; to measure a command, add -- COMMAND")),
         (None, true) => {
             let of = match asked.record.as_str() {
                 HERE => String::new(),
@@ -79,8 +79,8 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
             };
             let (knob, fix) = (fix.value.knob.name(), format!("linespeed fix {}{of}", fix.number));
             Err(FixError::NoFix(format!(
-                "what {knob} gains depends on the program: {fix} -- COMMAND measures yours, {fix} --dry-run shows what would be \
-                 written"
+                "the gain of {knob} depends on the program: {fix} -- COMMAND measures yours, {fix} \
+                 --dry-run shows what would be written"
             )))
         }
     }

@@ -19,7 +19,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         files::check_writable(path)?;
     }
     if let Some(missing) = asked.paths.iter().find(|path| !path.exists()) {
-        let why = "does not exist; name a folder with records, or records' files".to_owned();
+        let why = "does not exist; give a folder with records, or record files".to_owned();
         return Err(Failure::Input { path: missing.clone(), why });
     }
     let names = redaction::names(options)?;
@@ -30,9 +30,9 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         let first = asked.paths.first().map_or(String::new(), |path| visible(path));
         let reasons = read.remarks.iter().map(|remark| format!("{} {}", remark.count, remark.what));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
-        let reasons = if reasons.is_empty() { "no .json file".to_owned() } else { reasons };
+        let reasons = if reasons.is_empty() { "no .json files".to_owned() } else { reasons };
         return Err(Failure::Cannot(format!(
-            "{first}: no records ({reasons}); linespeed --output FILE.json makes one"
+            "{first}: no records ({reasons}); linespeed --output FILE.json creates one"
         )));
     }
     let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks, &files::aliases());

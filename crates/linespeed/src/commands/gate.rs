@@ -15,18 +15,18 @@ pub(super) type Held = Result<Gate, String>;
 /// Refuses a file of `--junit` that cannot be written.
 pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
     let checked = path.map_or(Ok(()), |path| files::check_writable(path));
-    checked.map_err(|failure| failure.with_way_out("name another place with --junit FILE"))
+    checked.map_err(|failure| failure.with_way_out("choose another path with --junit FILE"))
 }
 
 /// What was held, or why that is nothing.
 pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     gate.map_err(|ungated| match ungated {
         Ungated::SameRecord => "all are the same record".to_owned(),
-        Ungated::NothingShared { why: Some(why) } => format!("no such result in common ({why})"),
-        Ungated::NothingShared { why: None } => "no such result in common".to_owned(),
+        Ungated::NothingShared { why: Some(why) } => format!("no matching results in common ({why})"),
+        Ungated::NothingShared { why: None } => "no matching results in common".to_owned(),
         Ungated::NoInterval { figures } => format!(
             "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
-            count_noun(figures, "figure")
+            count_noun(figures, "result")
         ),
     })
 }
@@ -52,7 +52,7 @@ pub(super) fn write_junit(
 /// Nothing was held.
 pub(super) fn code(gate: Option<Held>) -> Result<u8, Failure> {
     match gate {
-        Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on cannot compare anything: {why}"))),
+        Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on has nothing to compare: {why}"))),
         Some(Ok(gate)) if !gate.passed => Ok(FOUND),
         _ => Ok(0),
     }

@@ -18,7 +18,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     }
     let folders = asked.from.clone().map_or_else(os::places::state_folders, |folder| vec![folder]);
     if let Some(folder) = asked.from.as_ref().filter(|folder| !folder.is_dir()) {
-        let why = "is no folder; --from names one with records".to_owned();
+        let why = "is not a folder; --from requires a folder with records".to_owned();
         return Err(Failure::Input { path: folder.clone(), why });
     }
     let hosts = sources::names_of(&asked.host.clone().unwrap_or_else(sources::host));
@@ -38,10 +38,11 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         let remarks: Vec<String> = said
             .remarks
             .iter()
-            .map(|remark| format!("; {} left out: {}", count_noun(remark.count, "record"), remark.what))
+            .map(|remark| format!("; {} skipped: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "there is no record of {} with these results in {}{others}{}: run linespeed first, or name --host or --from",
+            "there is no record of {} with these results in {}{others}{}: run linespeed first, or use \
+             --host or --from",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
             remarks.concat()
@@ -63,5 +64,5 @@ fn check_name(name: &str) -> Result<(), Failure> {
     let all: Vec<String> = diagnose::HEADLINES.iter().map(|known| known.replace(' ', "-")).collect();
     let metrics = metrics::all().map(|metric| metric.name.to_owned());
     let all: Vec<String> = all.into_iter().chain(metrics).collect();
-    Err(unknown_name("figure", name, all.iter().map(String::as_str)))
+    Err(unknown_name("result", name, all.iter().map(String::as_str)))
 }

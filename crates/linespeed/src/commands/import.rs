@@ -138,16 +138,16 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
         {
             let machine = sources::reference_machine(name)?;
             return Err(unreadable(format!(
-                "is a record already; linespeed show {}{} shows it",
+                "is already a record; linespeed show {}{} shows it",
                 reference::PREFIX,
                 machine.name
             )));
         }
         if path.is_dir() {
-            return Err(unreadable("is a folder; name the files in it".to_owned()));
+            return Err(unreadable("is a folder; give the files in it".to_owned()));
         }
         let file = File::open(path)
-            .map_err(|error| unreadable(format!("cannot be opened: {error}; name another file, or -")))?;
+            .map_err(|error| unreadable(format!("cannot be opened: {error}; give another file, or -")))?;
         importer.read(&visible(path), file)
     };
     read.map_err(|error| unreadable(format!("cannot be read: {error}")))

@@ -81,7 +81,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         keeping.watch.calibrated_ns = reference.calibrated_ns;
         if service.as_ref().is_some_and(|service| service.ended() > 0) {
             let of = &keeping.watch.of;
-            return Err(Failure::Cannot(format!("{of} ended while the memory probe was calibrated")));
+            return Err(Failure::Cannot(format!("{of} ended while the memory probe was being calibrated")));
         }
     }
     loop {
@@ -168,7 +168,7 @@ fn code(stop: &Stop) -> u8 {
 /// What the probe is compared with is what it heard just before, with so much of the CPUs busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
-        "calibrated on the spot, CPUs {busy} busy",
+        "calibrated at start, CPUs {busy} busy",
         busy = text::Value::Rounded(Box::new(text::Value::Share(busy)), 2)
     );
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")

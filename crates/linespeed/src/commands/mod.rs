@@ -33,8 +33,7 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Runs the command; returns the exit code, which is not that of a success where something that was set could
-/// not be put back.
+/// Runs the command; returns the exit code, which is no success if a setting could not be put back.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;
     Ok(if code == 0 && quiet::tuned_session::is_something_not_back() { quiet::NOT_QUIET } else { code })

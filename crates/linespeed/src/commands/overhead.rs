@@ -106,20 +106,20 @@ fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
 /// The CPU that layers are bound to.
 fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
     let chosen = overhead.cpu.or_else(|| lead_cpu(machine, cpus)).or_else(|| cpus.iter().last());
-    chosen.ok_or_else(|| Failure::cannot("no CPU may be used"))
+    chosen.ok_or_else(|| Failure::cannot("no CPU is usable"))
 }
 
 /// Shows how far it is.
 fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64)) {
     let verbose = |says: &str| output::verbose(&options.out, says);
     match event {
-        Event::LoadingModule => verbose("the kernel module is built and loaded"),
-        Event::BootingGuest => verbose("the whole guest boots"),
+        Event::LoadingModule => verbose("building and loading the kernel module"),
+        Event::BootingGuest => verbose("the full guest is booting"),
         Event::RoundsBegin => progress.begin("overhead", seconds),
         Event::Portions(done, all) => {
             progress.advance(done as f64 / all as f64);
             if done.is_multiple_of(PORTIONS) {
-                verbose(&format!("pass {} of {} of each layer is done", done / PORTIONS, all / PORTIONS));
+                verbose(&format!("pass {} of {} of each layer done", done / PORTIONS, all / PORTIONS));
             }
         }
     }

@@ -53,7 +53,7 @@ fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
         all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
         let ways_out = "linespeed records lists them, linespeed records RECORD --label NAME labels one";
-        Failure::Cannot(format!("{name}: no such record is kept here; {ways_out}"))
+        Failure::Cannot(format!("{name}: no such record is saved here; {ways_out}"))
     })
 }
 

@@ -51,7 +51,7 @@ fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, F
     let found = if is_line && among.is_none() {
         diagnose::like_line(argument).map_err(|why| Failure::Cannot(why.to_string()))?
     } else if is_line {
-        return Err(Failure::usage("--among needs a record, not one result"));
+        return Err(Failure::usage("--among needs a record, not a single result"));
     } else {
         let record = sources::read(argument)?.record;
         let published = reference::records_but(argument, env!("CARGO_PKG_VERSION"));

@@ -55,7 +55,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     if stat.probe {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
         let words = format!(
-            "--probe runs the command up to {runs} times, and takes that many times as long or more; only the first run prints"
+            "--probe runs the command up to {runs} times and takes at least that many times as long; only \
+             the first run prints"
         );
         output::notice(&options.out, &words);
     }
@@ -126,7 +127,7 @@ fn probe_command(
     let rounds = probe_rounds(stat);
     let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
     let of = record::phrase::count_noun(rounds, "round");
-    output::notice(&options.out, &format!("probing in {of}, {left} or more; Ctrl-C ends it"));
+    output::notice(&options.out, &format!("probing in {of}, at least {left}; Ctrl-C ends it"));
     let mut tell_left = |seconds: f64| {
         if seconds >= turns::SHORT_WAIT {
             let left = record::units::figure_to(seconds, "s", 2);

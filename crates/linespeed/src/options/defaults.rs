@@ -1,6 +1,6 @@
-//! Options that a user always wants: in `$XDG_CONFIG_HOME/linespeed/options`, one a line as on the command line, and in LINESPEED_OPTS.
-//! A line that begins with a command is for that command alone. What the command line says goes before them. Under sudo they are
-//! those of the user, but for what names files or programs.
+//! Options that a user always wants: in `$XDG_CONFIG_HOME/linespeed/options`, one per line as on the command line, and in
+//! LINESPEED_OPTS. A line that begins with a command is for that command alone. The command line takes precedence. Under sudo the
+//! invoking user's file is read, except options that name files or programs.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub fn complete(
         let flag = first.split('=').next().unwrap_or(first);
         let find = |command: &Command| command.get_arguments().find(|arg| is_called(arg, flag)).cloned();
         if !flag.starts_with('-') {
-            return Err(refused(&format!("{first} is no option; options stand here as on the command line")));
+            return Err(refused(&format!("{first} is not an option; write options as on the command line")));
         }
         if !commands().any(|command| find(command).is_some()) {
             return Err(refused(&format!("there is no option {flag}")));
@@ -57,7 +57,7 @@ pub fn complete(
         let Some(arg) = find(taken_by) else { continue };
         // More words would be arguments, or a command to run.
         if default.words.len() - 1 > most_values(&arg, first) {
-            return Err(refused(&format!("{} is more than {flag} takes", default.words.join(" "))));
+            return Err(refused(&format!("{} is one value too many for {flag}", default.words.join(" "))));
         }
         if !default.own && is_free(&arg) {
             continue;

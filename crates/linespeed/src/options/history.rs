@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub struct History {
     /// Headlines or metrics [default: all headlines]
-    #[arg(value_name = "FIGURE")]
+    #[arg(value_name = "RESULT")]
     pub figures: Vec<String>,
     /// Read the newest N records
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]

@@ -31,7 +31,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// The processes that are meant, where it is not the whole machine.
+    /// The chosen processes, unless it is the whole machine.
     pub fn selection(&self) -> Option<Selection> {
         if !self.pid.is_empty() {
             return Some(Selection::Processes(self.pid.clone()));

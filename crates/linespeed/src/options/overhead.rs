@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Options of `overhead`.
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// Passes per layer [default: what fits 15 s]
+    /// Passes per layer [default: fill 15 s]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=overhead::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,
@@ -25,7 +25,7 @@ pub struct Overhead {
     /// Guests: none, raw or full [default: raw]
     #[arg(long, value_enum, value_name = "GUESTS", hide_possible_values = true)]
     pub vm: Option<Vm>,
-    /// Kernel of the full guest [default: running]
+    /// Kernel image for the full guest [default: host's]
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
     /// Module built for the full guest's kernel
@@ -45,18 +45,18 @@ pub enum Vm {
 }
 
 impl Overhead {
-    /// The guests that are asked for.
+    /// The requested guests.
     ///
     /// # Errors
     ///
-    /// A kernel, or a module, for a guest that is not asked for.
+    /// A kernel or module for a guest nobody requested.
     pub fn guests(&self) -> Result<Vm, Failure> {
         let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel names the kernel");
         let module = self.vm_module.as_ref().map(|_| "--vm-module names the kernel module");
         match (self.vm, kernel.or(module)) {
             (None, Some(_)) => Ok(Vm::Full),
             (Some(Vm::None | Vm::Raw), Some(names)) => {
-                Err(Failure::Usage(format!("{names} of the whole guest; it goes with --vm full")))
+                Err(Failure::Usage(format!("{names} of the full guest; use it with --vm full")))
             }
             (vm, None) => Ok(vm.unwrap_or(Vm::Raw)),
             (Some(Vm::Full), Some(_)) => Ok(Vm::Full),

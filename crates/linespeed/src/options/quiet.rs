@@ -25,7 +25,7 @@ pub struct Quiet {
     /// Measure each knob's gain
     #[arg(long, conflicts_with_all = ["apply", "dry_run", "restore", "status", "all"])]
     pub prove: bool,
-    /// Rounds of --prove [default: what an interval needs]
+    /// Rounds of --prove [default: as needed]
     #[arg(long, value_name = "N", requires = "prove", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
     /// Read a captured tree (/proc and /sys) instead

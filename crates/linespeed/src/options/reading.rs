@@ -73,7 +73,7 @@ fn no_number(error: &clap::Error) -> Option<String> {
     std::error::Error::source(error)?.downcast_ref::<std::num::ParseIntError>()?;
     let [value, flag] = [ContextKind::InvalidValue, ContextKind::InvalidArg].map(|kind| error.get(kind));
     let (value, flag) = (value?, flag?);
-    Some(format!("invalid value '{value}' for '{flag}': write a whole number"))
+    Some(format!("invalid value '{value}' for '{flag}': use a whole number"))
 }
 
 /// What to write instead of an argument that is not known: for flags of perf stat and hyperfine, for a label, and for a command of
@@ -96,7 +96,7 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     let (way_out, added) = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
         ("to run the recipe", "--recipe")
     } else {
-        ("a command stands after --", "--")
+        ("put a command after --", "--")
     };
     arguments.insert(begin + at, added.into());
     let words = arguments.iter().skip(1).map(|argument| quote_word(&argument.to_string_lossy()));

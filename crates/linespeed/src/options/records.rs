@@ -102,7 +102,7 @@ pub struct Import {
     /// Map a Markdown table to a metric
     #[arg(long = "table", value_name = "SPEC")]
     pub tables: Vec<String>,
-    /// Add a key that the text lacks, such as threads=32
+    /// Set a value missing from the input (threads=32)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
     /// Import only this machine, by name or number

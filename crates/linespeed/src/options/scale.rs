@@ -21,7 +21,7 @@ pub struct Scale {
     /// Numbers of CPUs: 1,2,4-8 [default: 1, 2, 4 to all]
     #[arg(long, value_name = "LIST")]
     pub steps: Option<CpuList>,
-    /// Order of CPUs [default: all that differ here]
+    /// Order of CPUs [default: all distinct orders]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = placement)]
     pub placement: Vec<FillOrder>,
     /// Runs per step [default: 3]
@@ -41,7 +41,7 @@ pub struct Scale {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !value.contains('\0') => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write NAME=VALUE".to_owned()),
+        _ => Err("use NAME=VALUE".to_owned()),
     }
 }
 

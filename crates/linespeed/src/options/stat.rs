@@ -14,7 +14,7 @@ pub struct Stat {
     /// Run each command N times
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeat: Option<u32>,
-    /// First run each command N times, uncounted
+    /// Warm-up runs per command, not counted
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub warmup: u32,
@@ -30,7 +30,7 @@ pub struct Stat {
     /// Separate fields, as perf stat -x
     #[arg(short = 'x', value_name = "SEP", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
-    /// Find out what it needs, by 40 experiments
+    /// Find what limits the command, in 40 test runs
     #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
     pub probe: bool,
     /// Observe running processes
@@ -65,28 +65,29 @@ impl Stat {
             .find(|word| word.split_whitespace().any(|part| part == BETWEEN));
         let wrong = if let Some(line) = quoted {
             Some(format!(
-                "commands in turn stand without quotes around them: linespeed stat -- {}",
+                "commands separated by ::: must not be in quotes: linespeed stat -- {}",
                 line.trim()
             ))
         } else if several && commands.iter().any(|command| command.is_empty()) {
-            Some("::: parts two commands, and one side is empty: linespeed stat -- OLD ::: NEW".to_owned())
+            Some("one side of ::: has no command: linespeed stat -- OLD ::: NEW".to_owned())
         } else if commands.len() > MOST {
-            Some(format!("{} commands are too many to run in turn: {MOST} at most", commands.len()))
+            Some(format!("{} commands are too many to run alternately; at most {MOST}", commands.len()))
         } else if several && self.probe {
-            Some("--probe is for one command: leave out --probe, or ::: and what follows".to_owned())
+            Some("--probe takes only one command: omit --probe, or ::: and everything after it".to_owned())
         } else if several && (self.perf_format || self.separator.is_some()) {
             Some(
-                "perf's format is for one command: leave out --perf-format and -x, or ::: and what follows"
+                "perf's format takes only one command: omit --perf-format and -x, or ::: and everything \
+                 after it"
                     .to_owned(),
             )
         } else if !several && fails_on {
             Some(
-                "--fail-on holds commands in turn, OLD ::: NEW; linespeed compare --fail-on holds records"
+                "--fail-on compares commands, OLD ::: NEW; for records use linespeed compare --fail-on"
                     .to_owned(),
             )
         } else if !several && self.pid.is_empty() && self.limit.is_some() {
             Some(
-                "--for goes with -p PID, or with several commands (OLD ::: NEW); -r N runs one N times"
+                "--for requires -p PID or several commands (OLD ::: NEW); -r N runs one command N times"
                     .to_owned(),
             )
         } else if ![0, 1, commands.len()].contains(&self.prepare.len()) {
@@ -99,7 +100,7 @@ impl Stat {
         wrong.map_or(Ok(commands), |words| Err(Failure::Usage(words)))
     }
 
-    /// The line that is run before each run of the command of this number, from 0.
+    /// The line to run before each run of the command with this number, from 0.
     pub fn prepare_of(&self, command: usize) -> Option<&str> {
         self.prepare.get(command).or(self.prepare.first()).map(String::as_str)
     }

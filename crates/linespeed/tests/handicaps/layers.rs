@@ -216,7 +216,7 @@ fn a_thread_that_is_moved_every_two_milliseconds_shows_in_the_migration_step() {
         bind(own, &cpus);
         rate
     };
-    let agreed = agrees(TEST, "not bound to a CPU", || {
+    let agreed = agrees(TEST, "unpinned", || {
         let mut costs = shown(&mut work);
         let over = AtomicI32::new(0);
         let found = std::thread::scope(|scope| {

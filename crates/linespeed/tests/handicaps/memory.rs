@@ -116,7 +116,7 @@ fn a_neighbour_that_takes_memory_bandwidth() {
     let trial = Trial {
         name: TEST,
         rule: "other-load",
-        needs: &["bandwidth of the others"],
+        needs: &["bandwidth of the other threads"],
         run: &|| {
             neighbour.resume();
             // Not quick: where memory is handed out slowly, arrays would end within the caches.

@@ -66,7 +66,7 @@ fn children_of_the_shell_that_became_linespeed_are_not_the_commands() {
     let done = run(after(&before, &["stat", "--", "sleep", "1"]));
     assert!(from.elapsed() < Duration::from_secs(25), "they were waited for");
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(!format!("{done:?}").contains("forked away"), "{done:?}");
+    assert!(!format!("{done:?}").contains("left processes running"), "{done:?}");
     for mark in [own, later] {
         let pid: i32 = std::fs::read_to_string(mark).unwrap().trim().parse().unwrap();
         // SAFETY: takes numbers.
@@ -234,7 +234,7 @@ fn root_writes_nothing_into_another_users_state_folder() {
     let done = run(command);
     assert_eq!(done.code, Some(0), "{done:?}");
     let told: Vec<&str> =
-        done.stderr.lines().filter(|line| line.contains("other users may change")).collect();
+        done.stderr.lines().filter(|line| line.contains("other users can modify")).collect();
     assert!(matches!(told[..], [line] if line.contains("/root/.local/state/linespeed")), "{done:?}");
     assert!(done.stdout.contains("Record: /root/.local/state/linespeed/"), "{done:?}");
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");

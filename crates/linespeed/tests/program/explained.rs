@@ -95,27 +95,27 @@ fn every_column_of_live_is_explained() {
 #[test]
 fn words_of_lives_screen_lead_to_what_explains_them() {
     for (word, entry, says) in [
-        ("CPU %", "screen", "100 % being one CPU"),
+        ("CPU %", "screen", "100 % is one CPU"),
         ("sys %", "screen", "in the kernel"),
         ("runnable %", "runnable", "got no CPU"),
         ("blocked %", "blocked", "neither ran nor was ready"),
         ("state", "screen", "waiting for a disk"),
-        ("switches", "context switches", "taken off it"),
+        ("switches", "context switches", "lost its CPU"),
         ("faults", "screen", "accessed first"),
         ("own cost", "screen", "CPU time of linespeed itself"),
-        ("late", "screen", "how late its own timers came"),
-        ("timers late", "screen", "how late its own timers came"),
-        ("held down", "bound by", "held down by heat"),
+        ("late", "screen", "how late linespeed's own timers fired"),
+        ("timers late", "screen", "how late linespeed's own timers fired"),
+        ("held down", "bound by", "limited by heat"),
         ("beyond caches", "memory access samples", "last-level cache"),
         ("shared lines", "memory access samples", "Shared lines"),
         ("spinning", "memory access samples", "until another thread"),
         ("memory full", "memory probe", "how full memory is"),
         ("waiting for a CPU", "runnable", "got no CPU"),
         ("in the kernel", "bound by", "system calls"),
-        ("threads", "step", "that a process has"),
+        ("threads", "step", "those of a process"),
         ("probe", "probe", "memory probe"),
         ("pressure", "pressure", "in live the interval"),
-        ("Not seen", "coverage", "were not measured"),
+        ("Not seen", "coverage", "was not measured"),
         ("others", "others", "without a row of their own"),
         ("User time", "workload.cpu_time", "(sampled)"),
     ] {
@@ -129,7 +129,7 @@ fn a_word_without_an_entry_leads_to_those_that_have_it() {
     let hint = |name: &str| ran(["explain", name]).fails(2, &["no entry", "linespeed explain"]).stderr;
     for word in ["halt", "high"] {
         let text = hint(word);
-        let (_, names) = text.split_once("it is a word of: ").unwrap_or_else(|| panic!("{text}"));
+        let (_, names) = text.split_once("it is part of: ").unwrap_or_else(|| panic!("{text}"));
         let names: Vec<&str> = names.split_once(". ").unwrap().0.split(", ").collect();
         assert!((1..=5).contains(&names.len()), "{text}");
         for name in names {
@@ -140,5 +140,5 @@ fn a_word_without_an_entry_leads_to_those_that_have_it() {
         }
     }
     assert!(hint("governer").contains("did you mean governor?"));
-    assert!(explain("warning").contains("a warning from 5 % on"));
+    assert!(explain("warning").contains("a warning from 5 %"));
 }

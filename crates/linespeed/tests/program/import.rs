@@ -106,7 +106,7 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_onc
     let prose: String = (1..=9).map(|line| format!("Sentence {line} of a letter.\n")).collect();
     fs::write(&text, prose + TWO).unwrap();
     let out = out.to_str().unwrap();
-    import(&["--output", out], &text).fails(2, &["db1", "ends in /"]);
+    import(&["--output", out], &text).fails(2, &["db1", "end its name with /"]);
     assert!(!Path::new(out).exists(), "made without having been asked for");
     let usual = import(&["--output", &format!("{out}/")], &text);
     assert_eq!((usual.code, records(Path::new(out)).len()), (Some(0), 2), "{usual:?}");
@@ -141,7 +141,7 @@ fn a_folder_is_made_for_one_machine_too_and_json_goes_to_the_file_that_is_named(
     // A file is no folder.
     let reported = import(&["--only", "1", "--output", &format!("{}/", file.display())], &text);
     assert!(
-        reported.code == Some(3) && reported.stderr.contains("one.json/: cannot be made"),
+        reported.code == Some(3) && reported.stderr.contains("one.json/: cannot be created"),
         "{reported:?}"
     );
 }

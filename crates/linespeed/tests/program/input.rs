@@ -53,7 +53,7 @@ fn flags_that_would_be_ignored_are_refused() {
         (&["completions", "bash", "--json"], "--json"),
         (&["man", "--output", "x"], "--output"),
     ] {
-        ran(words).fails(2, &[flag, "has no use for"]);
+        ran(words).fails(2, &[flag, "does not support"]);
     }
     // What users of perf stat write.
     for (flag, way_out) in [("-e", "perf stat -e"), ("-a", "--all"), ("-I", "perf stat -I"), ("-C", "--cpus")]

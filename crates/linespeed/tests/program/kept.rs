@@ -104,7 +104,7 @@ fn only_what_nothing_stands_on_is_pruned() {
     );
     assert_eq!(left(), [1, 2, 3, 4, 5]);
     home.ran(&["records", "prune"]).misused(&["--keep"]);
-    home.ran(&["records", "prune", "--keep", "x"]).fails(2, &["'x'", "--keep", "write a whole number"]);
+    home.ran(&["records", "prune", "--keep", "x"]).fails(2, &["'x'", "--keep", "use a whole number"]);
     home.ran(&["records", "label"]).fails(3, &["linespeed records RECORD --label NAME"]);
     home.ran(&["records", "label", "before"]).misused(&["linespeed records RECORD --label NAME"]);
     home.ran(&["records", "prune", "--keep", "1"]).succeeds();

@@ -103,7 +103,7 @@ fn on_a_terminal_a_screen_goes_over_the_last_and_a_summary_ends_it() {
     // Up by the lines of the last screen; nothing that would have to be put back.
     assert!(shown.contains("\u{1b}[K") && shown.matches("F").count() > 0, "{shown:?}");
     assert!(!shown.contains("\u{1b}[?"), "{shown:?}");
-    assert!(shown.contains("Watched "), "{shown:?}");
+    assert!(shown.contains("Observed "), "{shown:?}");
 }
 
 /// A watch that is interrupted a second after its first interval.
@@ -147,7 +147,7 @@ fn a_watch_is_kept_and_shown_as_its_end_said() {
     let shown = show(&[]);
     // One sentence for one watch, wherever it stands.
     let summary = shown.lines().next().unwrap();
-    assert!(summary.starts_with("Watched "), "{shown}");
+    assert!(summary.starts_with("Observed "), "{shown}");
     assert_eq!(printed.lines().last(), Some(summary), "{printed}");
     assert!(
         show(&["--html"]).replace(['\u{a0}', '\u{202f}'], " ").contains(summary.split_once(". ").unwrap().1),
@@ -203,7 +203,7 @@ fn a_watch_whose_disk_is_full_says_so_at_its_end() {
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     // Of several causes it takes several lines.
     let mut last = ran.stdout.lines().rev().take(4);
-    assert!(last.any(|line| line.starts_with("Watched ")), "{}", ran.stdout);
+    assert!(last.any(|line| line.starts_with("Observed ")), "{}", ran.stdout);
     assert!(ran.stderr.contains("/dev/full") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }
 
@@ -247,7 +247,7 @@ fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above
         assert!(shown.contains("It ended after ") && shown.contains(" (sleep), "), "{shown}");
         // The sentence at the end of a watch that was not to end is of all of it.
         let last = shown.lines().rev().find(|line| !line.is_empty()).unwrap();
-        assert_eq!(last.starts_with("Watched "), extra[0] == "-i", "{shown}");
+        assert_eq!(last.starts_with("Observed "), extra[0] == "-i", "{shown}");
         assert!(extra[0] != "-i" || last.contains("It ended after "), "{shown}");
     }
 }
@@ -260,7 +260,7 @@ fn what_ends_before_its_one_screen_is_no_screen() {
         scope.spawn(move || child.wait());
         run(linespeed(["live", "--once", "1s", "-p", &pid]))
     });
-    ran.fails(3, &["ended while the memory probe was calibrated"]);
+    ran.fails(3, &["ended while the memory probe was being calibrated"]);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn what_cannot_be_watched_is_one_line() {
         .fails(3, &["/no/such/folder", "--prom FILE"]);
     ran(["live", "--once", "1s", "-i", "2s"]).misused(&["--once"]);
     ran(["live", "-p", "1", "--unit", "a"]).misused(&["--unit"]);
-    ran(["live", "--csv"]).fails(2, &["no use for --csv"]);
+    ran(["live", "--csv"]).fails(2, &["does not support --csv"]);
     ran(["live", "--once", "1s", "--label", "a"]).fails(2, &["--label", "--output FILE"]);
     ran(["live", "--once", "1s", "--output", "/no/such/folder/a.json"]).fails(3, &["/no/such/folder"]);
     ran(["live", "--once", "0s"]).misused(&["above 0"]);

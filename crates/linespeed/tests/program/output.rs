@@ -78,7 +78,7 @@ fn a_place_that_cannot_be_written_is_named_before_the_measuring() {
     assert!(!short.stdout.contains("linespeed show"), "a record that is not there is named: {short:?}");
     assert!(short.stdout.contains("More: --all ("), "{short:?}");
     assert!(
-        short.stderr.contains("will not be kept") && short.stderr.contains("XDG_STATE_HOME"),
+        short.stderr.contains("will not be saved") && short.stderr.contains("XDG_STATE_HOME"),
         "{short:?}"
     );
     let mut long = linespeed(["--full"]);
@@ -221,7 +221,7 @@ fn a_result_has_one_form_and_goes_to_one_place() {
     assert!(text.contains("\nlinespeed_run_figures "), "{text}");
     let reported = ran(["show", &at("a.json"), "--prom", &at("none/a.prom")]);
     assert!(reported.code == Some(3) && reported.stderr.contains("none/a.prom"), "{reported:?}");
-    ran(["list", "--prom", &at("a.prom")]).fails(2, &["no use for --prom"]);
+    ran(["list", "--prom", &at("a.prom")]).fails(2, &["does not support --prom"]);
     ran(["show", &at("a.json"), "--csv", "--json"]).misused(&["--csv", "--json"]);
     // Who wants no report gets none.
     for quiet in [&["show", &at("a.json"), "-q"][..], &["inspect", "-q"]] {

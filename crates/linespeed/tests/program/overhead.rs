@@ -34,7 +34,7 @@ fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
     }
     let overhead = record.diagnosis.overhead.expect("layers were timed in turn");
     assert_eq!(overhead.claims.len(), 6);
-    assert!(overhead.steps.iter().any(|step| step.what == "not bound to a CPU".into()), "{overhead:?}");
+    assert!(overhead.steps.iter().any(|step| step.what == "unpinned".into()), "{overhead:?}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
     let mut command = brief(&["--all", "--output", file]);
     command.env("COLUMNS", "80");
     let text = measured(command).succeeds().stdout;
-    for words in ["One routine in each layer", "user again", "Cost of each step", "What costs speed"] {
+    for words in ["Routine time by layer", "user again", "Cost of each step", "What costs speed"] {
         assert!(text.contains(words), "no {words:?} in:\n{text}");
     }
     let wide: Vec<&str> =
@@ -67,7 +67,7 @@ fn wrong_usage_is_said_in_a_line() {
     ran(["overhead", "--rounds", "0"]).misused(&["--rounds"]);
     ran(["overhead", "--rounds", "1001"]).misused(&["--rounds", "1000"]);
     ran(["overhead", "--cpu", "x"]).fails(2, &["--cpu", "whole number"]);
-    ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "no use for"]);
+    ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "does not support"]);
     run(brief(&["--cpus", "60000"])).fails(2, &["60000"]);
     run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no directory"]);
 }
@@ -169,7 +169,7 @@ fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
     let bound = format!("cpu {cpu}");
     let found = layers(&record);
     assert!(found.iter().all(|(_, on)| *on == bound || on == "none"), "{found:?}");
-    let reported = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, bound to CPU"));
+    let reported = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, pinned to CPU"));
     assert!(reported.map(record::Coverage::why).unwrap_or_default().contains("no other CPU"), "{reported:?}");
 }
 

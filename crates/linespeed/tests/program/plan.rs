@@ -246,18 +246,18 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     let empty = place.path().join("empty.json");
     std::fs::write(&empty, r#"{"schema":1,"tool":{"name":"x","version":"0"},"started":""}"#).unwrap();
     let empty = empty.to_str().unwrap();
-    ran(["plan", empty]).fails(3, &["empty.json", "has neither the machine's CPUs nor several NUMA nodes"]);
+    ran(["plan", empty]).fails(3, &["empty.json", "lists neither the machine's CPUs nor several NUMA nodes"]);
     ran(["plan", "/nonexistent/x.json"]).fails(3, &["/nonexistent/x.json"]);
     ran(["plan", "reference:no-such-machine"]).fails(2, &["no-such-machine"]);
-    ran(["plan", "--processes", "0"]).fails(2, &["--processes 0", "write 1 to"]);
-    ran(["plan", "--cpus", "65000"]).fails(2, &["--cpus 65000", "usable are"]);
+    ran(["plan", "--processes", "0"]).fails(2, &["--processes 0", "use 1 to"]);
+    ran(["plan", "--cpus", "65000"]).fails(2, &["--cpus 65000", "usable CPUs: "]);
     ran(["plan", "--", "ls"]).fails(2, &["--verify -- ls"]);
     ran(["plan", "--verify"]).fails(2, &["nothing to run", "-- COMMAND"]);
     let two = ran(["plan", "--verify", empty, "--", "true"]);
     two.fails(2, &["--verify runs the command on this machine", "leave", "empty.json out"]);
     let two = ran(["plan", "--verify", "--as", "numactl", "--", "true"]);
-    two.fails(2, &["--verify", "--as", "leave one of them out"]);
-    ran(["plan", "--quick"]).fails(2, &["plan has no use for --quick"]);
+    two.fails(2, &["--verify", "--as", "omit one of them"]);
+    ran(["plan", "--quick"]).fails(2, &["plan does not support --quick"]);
     ran(["plan", "--verify", "--timeout", "0s", "--", "true"]).misused(&["--timeout", "30s"]);
     ran(["plan", "--verify", "--", "no-such-program-here"]).fails(127, &["command not found"]);
     measured(linespeed(["plan", "--verify", "--", "sh", "-c", "echo no table >&2; exit 4"]))

@@ -157,17 +157,17 @@ fn wrong_words_are_reported_what_to_write() {
     ran(["quiet", "--cpus", "64000"]).fails(2, &["64000", "is not online"]);
     ran(["quiet", "--apply", "--restore"]).misused(&["--restore"]);
     ran(["quiet", "--drop-caches"]).misused(&["COMMAND"]);
-    ran(["quiet", "--full"]).fails(2, &["no use for --full"]);
-    ran(["quiet", "--output", "file"]).fails(2, &["no use for --output", "redirect standard output"]);
-    ran(["quiet", "--cpus", "0,,1"]).misused(&["beside a comma"]);
+    ran(["quiet", "--full"]).fails(2, &["does not support --full"]);
+    ran(["quiet", "--output", "file"]).fails(2, &["does not support --output", "redirect standard output"]);
+    ran(["quiet", "--cpus", "0,,1"]).misused(&["next to a comma"]);
     for name in ["affinity", "interrupts", "isolation", "shield", "workqueues"] {
         for rest in [&["--apply"][..], &["--dry-run"], &["--", "true"]] {
             let words = [&["quiet", name], rest].concat();
-            ran(words).fails(2, &[name, "is set for CPUs that are to be quiet", "--cpus LIST"]);
+            ran(words).fails(2, &[name, "is set for selected CPUs only", "--cpus LIST"]);
         }
     }
     ran(["quiet", "shield", "affinity", "--apply"]).fails(2, &["shield, affinity are set", "need to know"]);
-    ran(["inspect", "--quiet-machine"]).fails(2, &["no use for"]);
+    ran(["inspect", "--quiet-machine"]).fails(2, &["does not support"]);
     ran(["plan", "--quiet-machine"]).fails(2, &["--verify"]);
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
     ran(["quiet", "--cpus", online.trim()]).fails(2, &["--cpus"]);
@@ -252,7 +252,7 @@ fn what_stays_stays_until_it_is_put_back_and_what_is_somebody_elses_is_left_alon
     let back = PutBack(&before);
     std::fs::write(FILE, "7").unwrap();
     let done = ended(&["quiet", "--restore"], 1);
-    assert!(done.stdout.contains("since set to 7"), "{}", done.stdout);
+    assert!(done.stdout.contains("since changed to 7"), "{}", done.stdout);
     assert_eq!(value(), "7");
     drop(back);
     ran(["quiet", "--status"]).succeeds();

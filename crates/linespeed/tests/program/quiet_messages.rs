@@ -182,8 +182,8 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     );
     // What is set already may be asked for once more; what is not is refused, and so are CPUs.
     assert_eq!(inner(&format!("{KNOB} -- true")).code, Some(0));
-    inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "ask for it there"]);
-    inner("--cpus 0 -- true").fails(3, &["does not keep CPU 0 quiet", "ask for it there"]);
+    inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "request it there"]);
+    inner("--cpus 0 -- true").fails(3, &["does not keep CPU 0 quiet", "request it there"]);
     for words in ["--apply", "--restore"] {
         inner(words).fails(3, &[words, "after that"]);
     }
@@ -203,7 +203,7 @@ fn after_apply_a_command_runs_and_is_reported_what_is_still_open() {
     let same = ran(["quiet", KNOB, "--", "true"]);
     ran(["quiet", "--restore"]).succeeds();
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
-    assert!(done.stderr.contains("already set is what stands since"), "{done:?}");
+    assert!(done.stderr.contains("already set by the session active since"), "{done:?}");
     if own.code == Some(0) && own.stdout == "-20\n" {
         assert!(own.stderr.contains("nothing else was set, but while this runs: nice"), "{own:?}");
     }
@@ -241,7 +241,7 @@ fn what_lies_in_the_way_is_named_with_a_way_out() {
         .fails(3, &["it is a symbolic link", "remove it"]);
     with_state(&format!("echo x >{JOURNAL}"), &apply).fails(3, &["line 1", "remove it"]);
     with_state(&format!("echo x >{JOURNAL} && chmod 666 {JOURNAL}"), &apply)
-        .fails(3, &["others may write it"]);
+        .fails(3, &["other users can write to it"]);
     with_state(&format!("echo x >{JOURNAL} && chown 65534 {JOURNAL}"), &apply).fails(3, &["another user"]);
     with_state("chmod 777 /var/lib/linespeed", &apply).fails(3, &["writable by other users", "chmod go-w"]);
     let audit = with_state(&format!("echo x >{JOURNAL}"), "quiet").stdout;
@@ -349,7 +349,8 @@ fn whoever_stays_on_the_commands_cpus_is_named() {
     bound.kill().unwrap();
     bound.wait().unwrap();
     // Threads of other tests may be bound there, too, and are named beside it.
-    let (who, stays) = (format!("sleep ({})", bound.id()), format!("may still run on CPU {last}"));
+    let (who, stays) =
+        (format!("sleep ({})", bound.id()), format!("pinned to CPU {last} may still run there"));
     let is_named = done.stderr.lines().any(|line| line.contains(&who) && line.contains(&stays));
     assert!(done.code == Some(0) && is_named, "{done:?}");
 }

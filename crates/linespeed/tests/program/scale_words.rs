@@ -67,7 +67,7 @@ fn a_run_that_was_interrupted_before_any_figure_is_shown_as_one() {
     let ran = started.ended();
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     for text in [ran.stdout, shown(&file)] {
-        assert!(text.starts_with("Interrupted by signal 2 before the first run was over.\n"), "{text}");
+        assert!(text.starts_with("Interrupted by signal 2 before the first run finished.\n"), "{text}");
         assert!(text.contains(&format!("sleep {sleep}")) && text.contains("Nothing was measured."), "{text}");
     }
 }
@@ -223,7 +223,7 @@ fn a_service_that_dies_without_a_word_is_reported_so() {
     let text = "name = \"mine\"\nwhat = \"x\"\ncommand = [\"true\"]\n[service]\nstart = [\"sh\", \"-c\", \"sleep 0.2; exit 7\"]\nready = [\"false\"]\n";
     std::fs::write(&file, text).unwrap();
     let ran = measured(scale(place.path(), &["--quick", "--recipe", file.to_str().unwrap()]));
-    ran.fails(3, &["exited with code 7 in the middle of the run and printed nothing"]);
+    ran.fails(3, &["exited with code 7 during the run and printed nothing"]);
 }
 
 #[test]

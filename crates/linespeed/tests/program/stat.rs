@@ -78,7 +78,7 @@ fn each_of_several_runs_reads_the_same_file() {
     // A pipe has no beginning to return to.
     let ran = run_with(linespeed(["stat", "-r", "2", "--", "wc", "-l"]), "1\n2\n");
     assert_eq!(ran.stdout, "2\n0\n", "{ran:?}");
-    assert!(flat(&ran.stderr).contains("all of standard input, a pipe"), "{}", ran.stderr);
+    assert!(flat(&ran.stderr).contains("all of standard input (a pipe)"), "{}", ran.stderr);
     // Nor is one that nobody read worth a word.
     let ran = run_with(linespeed(["stat", "-r", "2", "--", "true"]), "1\n2\n");
     assert!(!ran.stderr.contains("a pipe"), "{}", ran.stderr);

@@ -92,7 +92,7 @@ fn a_run_that_a_terminals_ctrl_c_cuts_is_none_of_those_counted() {
     let ran = started.ended();
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     let text = flat(&ran.stderr);
-    assert!(text.contains("ended early by signal 2: the results are of an incomplete run"), "{text}");
+    assert!(text.contains("ended early by signal 2: the results are from an incomplete run"), "{text}");
 }
 
 #[test]

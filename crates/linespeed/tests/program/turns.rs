@@ -129,10 +129,10 @@ fn one_that_fails_counts_is_named_and_gives_its_exit_code() {
 #[test]
 fn what_cannot_be_meant_is_refused_in_a_line() {
     for (words, said) in [
-        (&["--", "true", ":::"][..], "one side is empty"),
-        (&["--", ":::", "true"], "one side is empty"),
-        (&["--", ":::"], "one side is empty"),
-        (&["--", "true", ":::", ":::", "true"], "one side is empty"),
+        (&["--", "true", ":::"][..], "one side of ::: has no command"),
+        (&["--", ":::", "true"], "one side of ::: has no command"),
+        (&["--", ":::"], "one side of ::: has no command"),
+        (&["--", "true", ":::", ":::", "true"], "one side of ::: has no command"),
         (&["--probe", "--", "true", ":::", "true"], "--probe"),
         (&["--perf-format", "--", "true", ":::", "true"], "--perf-format"),
         (&["-x,", "--", "true", ":::", "true"], "-x"),

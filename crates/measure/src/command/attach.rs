@@ -42,7 +42,7 @@ pub enum AttachError {
     #[error("there is no process {0}")]
     Ended(i32),
     /// It exists, but /proc does not show it to us.
-    #[error("/proc hides process {0} (hidepid): watch it as its user or as root")]
+    #[error("/proc hides process {0} (hidepid): run as its user or as root")]
     Hidden(i32),
 }
 

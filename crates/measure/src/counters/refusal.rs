@@ -138,7 +138,7 @@ impl Surroundings {
             )
             .with_remedy(lower_to(1)),
             (_, Scope::Process(pid)) => text!(
-                "no permission to count events of process {pid}, which has other privileges",
+                "no permission to count events of process {pid}, which has different privileges",
                 pid = pid.unsigned_abs()
             )
             .with_remedy(text!("run as the user of that process, or with CAP_PERFMON and CAP_SYS_PTRACE")),

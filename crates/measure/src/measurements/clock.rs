@@ -90,7 +90,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut done = 0.0;
     for (active, group) in [("one", vec![lead]), ("all", cpus)] {
         if active == "all" && group.len() < 2 {
-            context.degrade("clock all", text!("only one CPU may be used"));
+            context.degrade("clock all", text!("only one CPU is available"));
             continue;
         }
         for vector in &vectors {

@@ -308,7 +308,7 @@ impl Done {
             degrade(why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {
-            let why = text!("the node of the lines is not verified: {why}");
+            let why = text!("the cache lines' node is not verified: {why}");
             context.degrade(NAME, why);
         }
         Ok(())

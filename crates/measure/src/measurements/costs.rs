@@ -274,7 +274,7 @@ fn sample_beside(
 /// lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
-        let why = text!("no pipe can be made");
+        let why = text!("cannot create a pipe");
         context.coverage.push(Coverage::impossible("costs context switch", why));
         return;
     };

@@ -161,7 +161,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
         context.degrade_with_remedy("numa latency", text!(NOT_PINNED, cpus = &cells.unpinned), LEAVE_OUT);
     } else if missing > 0 {
         let why = if cells.unfinished {
-            text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
+            text!(Coverage::TIME_ENDED, when = format!("with {missing} cells left"))
         } else {
             text!("{cells} cells are missing: their CPU went offline", cells = missing)
         };

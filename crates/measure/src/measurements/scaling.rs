@@ -101,7 +101,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     }
     if !too_late.is_empty() {
         let what = format!("scaling {}", too_late.join(", "));
-        let entry = Coverage::skipped(what, text!("the time ended before it"));
+        let entry = Coverage::skipped(what, text!("out of time before this step"));
         context.coverage.push(entry.with_remedy("linespeed run scaling --full"));
     }
     context.check()
@@ -233,7 +233,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
-            "memory is sufficient for only {threads} threads ({each} each): {missing} steps of {steps} threads are skipped",
+            "memory suffices for only {threads} threads ({each} each): {missing} steps with {steps} threads are skipped",
             each = Value::Bytes(each),
             missing = left_out.len()
         );

@@ -153,8 +153,8 @@ impl<'a> Seen<'a> {
                 what,
                 text!("CPU {cpu}{more} COMPUTES INCORRECT RESULTS: {wrong}; the result is discarded", cpu = *cpu, wrong = &wrong.0),
                 text!(
-                    "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
-                     the kernel's log, and measure again"
+                    "do not trust any result from this machine; undo overclocking, test its memory, look for machine checks in \
+                     the kernel log, and measure again"
                 )
             );
             return false;

@@ -103,7 +103,7 @@ impl Session {
         }
         if !others.is_empty() {
             let why = match context.depth {
-                Depth::Quick => text!("left out of a quick run"),
+                Depth::Quick => text!("omitted from a quick run"),
                 _ => text!("skipped for lack of time"),
             };
             let skipped = Coverage::skipped(format!("{measurement} {}", others.join(", ")), why);

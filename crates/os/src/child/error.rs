@@ -86,7 +86,7 @@ pub enum Obstacle {
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be pinned to these CPUs.
-    #[error("cannot be bound to CPU {0}: {1}")]
+    #[error("cannot be pinned to CPU {0}: {1}")]
     Affinity(String, Errno),
     /// The kernel or a sandbox binds no memory.
     #[error(
@@ -156,9 +156,9 @@ impl SpawnError {
 impl Hint {
     fn way_out(self, program: &str) -> String {
         match self {
-            Hint::Empty => "name a program after --".to_owned(),
+            Hint::Empty => "specify a program after --".to_owned(),
             Hint::NoSuchFile => "there is no such file: check the path".to_owned(),
-            Hint::ShellLine => "a line of shell needs a shell: -- sh -c 'LINE'".to_owned(),
+            Hint::ShellLine => "a shell command line needs a shell: -- sh -c 'LINE'".to_owned(),
             Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
             Hint::InThisFolder => format!("the current directory has one: -- ./{program}"),
             Hint::NotOnPath => "not on PATH: install it, or give its path".to_owned(),

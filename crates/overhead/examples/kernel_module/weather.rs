@@ -168,7 +168,7 @@ fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
     let whole = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
     fs::write(broken, whole.get(..4096).unwrap_or(&whole)).map_err(|error| format!("{broken}: {error}"))?;
     let source = ["--kernel-module", broken];
-    let (reason, remedy) = ("refuses the module", "leave out --kernel-module");
+    let (reason, remedy) = ("refuses the module", "omit --kernel-module");
     Weather { name: "with a module that is cut off", source: &source, reason, remedy, ..Weather::default() }
         .look(trial)
 }
@@ -190,7 +190,7 @@ fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
     let mut running = Running::start(&long, &[], 0)?;
     running.until("the module is loaded", is_loaded)?;
     let (reason, remedy) =
-        ("another linespeed is using the kernel module", "wait until the other linespeed has ended");
+        ("another linespeed process is using the kernel module", "wait until the other linespeed has ended");
     let second = Weather { name: "beside another linespeed", reason, remedy, ..Weather::default() };
     let ran = Running::start(&[second.source, &BRIEF].concat(), &[], 0)?.end()?;
     second.judge(&ran, trial)?;

@@ -64,7 +64,7 @@ pub fn build(
         Some(text) if !text.contains(odd) => {}
         _ => {
             return Err(text!(
-                "make cannot build in {folder}: its name has characters special to make",
+                "make cannot build in {folder}: its name contains characters with a special meaning in make",
                 folder = folder.display().to_string()
             )
             .with_remedy("TMPDIR=/tmp linespeed overhead --kernel"));
@@ -163,7 +163,7 @@ fn complaint(words: &str) -> String {
         .iter()
         .find_map(|word| lines().find(|line| line.contains(word)))
         .or_else(|| lines().next_back())
-        .unwrap_or("make said nothing");
+        .unwrap_or("make printed nothing");
     line.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 

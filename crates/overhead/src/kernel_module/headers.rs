@@ -29,7 +29,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     let name = format!("/lib/modules/{release}/build");
     if !link.join("Makefile").is_file() {
         let why = match fs::symlink_metadata(&link) {
-            Ok(_) => text!("{name} leads to no headers"),
+            Ok(_) => text!("{name} points to no headers"),
             Err(_) => text!("no {name}"),
         };
         return Err(missing(text!(
@@ -41,7 +41,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     match fs::read_to_string(link.join("include/generated/utsrelease.h")).ok().as_deref().map(release_of) {
         Some(Some(other)) if other != release => {
             return Err(missing(text!(
-                "{name} has the headers of kernel {other}, not of {release}",
+                "{name} has the headers for kernel {other}, not {release}",
                 other = other.to_owned(),
                 release = release.to_owned()
             )));
@@ -176,12 +176,12 @@ mod tests {
         let headers = "sudo apt install linux-headers-6.1.0-56-amd64 make gcc";
         for (files, tools, reason, remedy) in [
             (vec![], &TOOLS[..], "no /lib/modules/6.1.0-56-amd64/build", headers),
-            (vec![("x", "")], &TOOLS, "leads to no headers", headers),
+            (vec![("x", "")], &TOOLS, "points to no headers", headers),
             (vec![MAKEFILE], &TOOLS, "incomplete", headers),
             (
                 vec![MAKEFILE, (HEADER, "#define UTS_RELEASE \"6.1.0-40-amd64\"\n")],
                 &TOOLS,
-                "has the headers of kernel 6.1.0-40-amd64, not of 6.1.0-56-amd64",
+                "has the headers for kernel 6.1.0-40-amd64, not 6.1.0-56-amd64",
                 headers,
             ),
             (vec![MAKEFILE, OWN], &["gcc", "ld"], "make, needed", "sudo apt install make"),

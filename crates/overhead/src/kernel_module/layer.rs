@@ -49,7 +49,7 @@ impl Layer for KernelLayer {
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
         if range.end > BELOW_MAX || range.start > range.end {
             return Err(text!(
-                "the kernel module counts primes below {most} only, so that interrupts are never off for long",
+                "the kernel module counts primes only below {most}, so that interrupts are never off for long",
                 most = BELOW_MAX
             ).into());
         }

@@ -38,8 +38,8 @@ pub(super) fn lock() -> Result<File, Unavailable> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            Err(text!("module-in-use", "another linespeed is using the kernel module")
-                .with_remedy(text!("wait until the other linespeed has ended, then start again")))
+            Err(text!("module-in-use", "another linespeed process is using the kernel module")
+                .with_remedy(text!("wait for the other linespeed process to finish, then retry")))
         }
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
@@ -75,7 +75,7 @@ pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     }
     unload().map_err(|error| {
         text!("a module named linespeed is already loaded and cannot be unloaded: {error}")
-            .with_remedy(text!("end what uses /dev/linespeed, then: sudo rmmod linespeed"))
+            .with_remedy(text!("stop the programs that use /dev/linespeed, then run: sudo rmmod linespeed"))
     })
 }
 
@@ -104,13 +104,13 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
     let remedy = match number {
         libc::ENOEXEC | libc::ESRCH => Some(text!(
             "module-of-another-kernel",
-            "the module was not built for kernel {release}: install this kernel's headers, and leave out --kernel-module",
+            "the module was not built for kernel {release}: install this kernel's headers and omit --kernel-module",
             release = release.to_owned()
         )),
         libc::ENOENT => Some(text!("the kernel lacks a symbol that the module needs: see dmesg")),
         libc::EKEYREJECTED | libc::ENOKEY | libc::EBADMSG => Some(text!(
             "module-needs-signature",
-            "the kernel loads signed modules only: switch off secure boot or module.sig_enforce"
+            "the kernel loads only signed modules: disable secure boot or module.sig_enforce"
         )),
         libc::EPERM => Some(text!(
             "module-loading-forbidden",
@@ -196,14 +196,14 @@ fn own_node(folder: &Path) -> Option<PathBuf> {
 
 fn explained(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
-        Some(libc::ENODEV) => text!("the CPU is offline to the kernel module")
+        Some(libc::ENODEV) => text!("the CPU is offline, so the kernel module cannot use it")
             .with_remedy(text!("choose a CPU that is online: see linespeed inspect")),
         Some(libc::ETIME) => Unavailable::new(text!(
-            "a single number takes longer than interrupts may be off (2 ms): the kernel module ended the pass"
+            "testing one number took longer than interrupts may be off (2 ms), so the kernel module ended the pass"
         )),
         Some(libc::EINVAL) => {
-            text!("module-of-another-version", "the kernel module is of another linespeed version")
-                .with_remedy(text!("module-build-anew", "leave out --kernel-module to build the module anew"))
+            text!("module-of-another-version", "the kernel module belongs to another linespeed version")
+                .with_remedy(text!("module-build-anew", "omit --kernel-module to rebuild the module"))
         }
         Some(libc::EINTR) => Unavailable::new(text!("interrupted by a signal in the kernel module")),
         _ => Unavailable::new(text!("the kernel module did not run the routine: {error}")),

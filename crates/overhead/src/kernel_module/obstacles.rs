@@ -73,7 +73,7 @@ fn unsigned(root: &Path, why: Text) -> Unavailable {
             text!("module-unsigned-secure-boot", "{why}: unsigned modules are refused; secure boot is on");
         Unavailable::new(reason).with_remedy(text!(
             "module-secure-boot-off",
-            "switch secure boot off in the firmware settings; only the kernel rows need a module"
+            "disable secure boot in the firmware settings; only the kernel rows need a module"
         ))
     } else {
         text!("module-unsigned", "{why}: unsigned modules are refused").with_remedy(text!(

@@ -115,7 +115,9 @@ pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), 
     let features = get(cpu, ID_AA64MMFR0_EL1)
         .map_err(|error| Unavailable::new(text!("KVM does not report the guest's page sizes: {error}")))?;
     if features >> 28 & 0xf == 0xf {
-        return Err(text!("the processor has no pages of 4 KiB, which the guest's page table needs").into());
+        return Err(
+            text!("the processor does not support 4 KiB pages, which the guest's page table needs").into()
+        );
     }
     Ok(())
 }
@@ -204,7 +206,7 @@ pub(super) fn explain_absence() -> (Text, Text) {
     (
         text!("the kernel was built without KVM, or not started at EL2"),
         text!(
-            "measure on the hardware itself; in a virtual machine, have the host enable nested virtualization"
+            "measure on bare metal; in a virtual machine, nested virtualization must be enabled on the host"
         ),
     )
 }

@@ -84,7 +84,7 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
             "{device} is busy: another hypervisor uses the processor's virtualization"
         )
         .with_remedy(text!(
-            "end the virtual machines of VirtualBox or VMware, and unload their modules (sudo rmmod vboxdrv)"
+            "stop the VirtualBox or VMware virtual machines and unload their modules (sudo rmmod vboxdrv)"
         )),
         Some(libc::ENOMEM) => {
             failure.with_remedy(text!("free memory, or raise the memory limit of this cgroup"))
@@ -136,7 +136,7 @@ fn absent(path: &Path) -> Unavailable {
     let device = &path.display().to_string();
     // The kernel lists its devices whatever a container is given of them.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
-        return text!("{device} is missing from this container, though the kernel has KVM")
+        return text!("{device} is missing from this container, although the kernel has KVM")
             .with_remedy(text!("start the container with --device {device}"));
     }
     let (why, remedy) = super::processor::explain_absence();

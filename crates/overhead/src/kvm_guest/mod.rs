@@ -189,10 +189,15 @@ fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
         Mode::User => "user",
         Mode::Kernel => "kernel",
     };
-    text!("KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} of the time outside; \
-         this is not a hypervisor's cost", end = TRIAL.end, time = Value::Figure(trial.seconds, "s"), times = Value::Factor(trial.times))
+    text!(
+        "KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} the time \
+         outside the guest; this does not show hypervisor overhead",
+        end = TRIAL.end,
+        time = Value::Figure(trial.seconds, "s"),
+        times = Value::Factor(trial.times)
+    )
     .with_remedy(text!(
-        "measure where KVM uses the processor's virtualization: on the hardware itself, or with nested virtualization"
+        "measure where KVM uses hardware virtualization: on bare metal or with nested virtualization"
     ))
 }
 

@@ -44,7 +44,7 @@ impl Running {
     pub(super) fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
         let pinned = Pinned::to(cpu)
-            .map_err(|error| Unavailable::new(text!("cannot bind the guest to CPU {cpu}: {error}")))?;
+            .map_err(|error| Unavailable::new(text!("cannot pin the guest to CPU {cpu}: {error}")))?;
         let machine = Machine::new(&Device::open(&path)?)?;
         processor::prepare(&machine)?;
         Ok(Self { machine, mode, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
@@ -61,7 +61,7 @@ impl Running {
 
     /// The first exit that works, and how long the first numbers take.
     pub(super) fn try_out(&mut self) -> Result<Trial, Unavailable> {
-        let mut last = Unavailable::new(text!("the guest cannot be left"));
+        let mut last = Unavailable::new(text!("cannot exit the guest"));
         for way in processor::WAYS {
             match self.count(*way, &TRIAL) {
                 Ok(counted) if counted.ended && counted.primes == TRIAL_PRIMES => return self.time(*way),

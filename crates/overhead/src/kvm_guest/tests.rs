@@ -83,7 +83,7 @@ fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
     let Layers { running, missing } = found.into_layers(3);
     assert!(running.is_empty());
     let names: Vec<String> = missing.iter().map(|(name, _)| name.to_string()).collect();
-    assert_eq!(names, ["guest user, bound to CPU 3", "guest kernel, bound to CPU 3"]);
+    assert_eq!(names, ["guest user, pinned to CPU 3", "guest kernel, pinned to CPU 3"]);
     for (_, failure) in missing {
         assert_eq!(failure.reason.value("device"), Some(&"/nonexistent/kvm".into()), "{}", failure.reason);
         assert_eq!(failure.reason.code(), Some("kvm-absent"));

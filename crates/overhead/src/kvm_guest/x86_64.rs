@@ -203,11 +203,11 @@ pub(super) fn explain_absence() -> (Text, Text) {
     } else if std::arch::x86_64::__cpuid(1).ecx & 1 << 31 != 0 {
         (
             text!("this virtual machine has no nested virtualization"),
-            text!("have the host enable nested virtualization, or measure on the hardware itself"),
+            text!("enable nested virtualization on the host, or measure on bare metal"),
         )
     } else {
         (
-            text!("the processor shows no virtualization (VMX or SVM)"),
+            text!("the processor reports no hardware virtualization (VMX or SVM)"),
             text!("enable VT-x or SVM in the firmware"),
         )
     }

@@ -202,9 +202,8 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     }
     // A child starts on the CPUs of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
-    let _pinned = Pinned::within(&cpus).map_err(|error| {
-        Unavailable::new(text!("cannot bind the VM to CPU {cpus}: {error}", cpus = &cpus))
-    })?;
+    let _pinned = Pinned::within(&cpus)
+        .map_err(|error| Unavailable::new(text!("cannot pin the VM to CPU {cpus}: {error}", cpus = &cpus)))?;
     command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => text!("{program} is not installed", program = qemu::PROGRAM.0)
             .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1)),
@@ -244,11 +243,11 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {
         let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
-            return Err(text!("no QEMU thread found for the VM's CPU {number}", number = number).into());
+            return Err(text!("no QEMU thread found for vCPU {number}", number = number).into());
         };
         pin::bind_thread(*thread, &[*cpu].into_iter().collect()).map_err(|error| {
             Unavailable::new(text!(
-                "cannot bind the VM's CPU {number} to CPU {cpu}: {error}",
+                "cannot pin vCPU {number} to CPU {cpu}: {error}",
                 number = number,
                 cpu = *cpu
             ))

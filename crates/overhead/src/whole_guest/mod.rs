@@ -75,7 +75,8 @@ pub fn boot(spec: &WholeGuest) -> Layers {
 }
 
 fn one_cpu() -> Unavailable {
-    text!("the VM has one CPU: this process may use no second CPU of that type").with_remedy(crate::MORE_CPUS)
+    text!("the VM has only one CPU: this process may not use a second CPU of that type")
+        .with_remedy(crate::MORE_CPUS)
 }
 
 /// Sends the module to the machine.
@@ -97,12 +98,15 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     let (kvm, primes) = (kvm.word(), pass.primes);
     let reason = if right {
         text!(
-            "QEMU emulates here (KVM: {kvm}): {primes} primes counted by the same bytes; times are meaningless"
+            "QEMU emulates the CPU (KVM: {kvm}), so times are meaningless; identical code counted {primes} \
+             primes correctly"
         )
     } else {
-        text!("QEMU emulates here (KVM: {kvm}): {primes} primes counted, with other bytes or a wrong result")
+        text!(
+            "QEMU emulates the CPU (KVM: {kvm}): {primes} primes counted, but by different code or incorrectly"
+        )
     };
-    Unavailable::new(reason).with_remedy(text!("measure where KVM uses the processor's virtualization"))
+    Unavailable::new(reason).with_remedy(text!("measure where KVM uses hardware virtualization"))
 }
 
 /// The routine at one place in the machine.

@@ -85,7 +85,7 @@ pub(super) fn arguments(
     line
 }
 
-const NAME_A_KERNEL: &str = "give a kernel: --vm-kernel FILE";
+const NAME_A_KERNEL: &str = "specify a kernel with --vm-kernel FILE";
 
 /// The kernel to boot: the one that was named, or the one that runs here.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
@@ -108,7 +108,7 @@ pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
     }
     Err(match why {
         Some(why) => {
-            Unavailable::new(why).with_remedy(text!("run as root, or give a kernel: --vm-kernel FILE"))
+            Unavailable::new(why).with_remedy(text!("run as root, or specify a kernel with --vm-kernel FILE"))
         }
         None => text!("this machine's kernel is missing: no {place}", place = &places[0])
             .with_remedy(NAME_A_KERNEL),

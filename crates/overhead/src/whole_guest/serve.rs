@@ -98,7 +98,7 @@ impl Server {
         let all = || os::pin::allowed().unwrap_or_default();
         Ok(match (place.kernel, &self.module) {
             (false, _) if !place.interrupts => {
-                return Err(text!("user mode cannot turn interrupts off").into());
+                return Err(text!("user mode cannot disable interrupts").into());
             }
             (false, _) => {
                 let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(failed(0).value("reason"), Some(&"unknown request \"nonsense\"".into()));
         assert_eq!(answers[1].as_ref().unwrap(), &Answer::Done);
         assert!(matches!(&answers[2], Ok(Answer::Release(release)) if !release.is_empty()));
-        assert_eq!(failed(3).value("reason"), Some(&"user mode cannot turn interrupts off".into()));
+        assert_eq!(failed(3).value("reason"), Some(&"user mode cannot disable interrupts".into()));
         assert_eq!(
             failed(4).value("reason"),
             Some(&"the linespeed module is not loaded in the guest".into())

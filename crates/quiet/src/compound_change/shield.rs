@@ -186,7 +186,7 @@ impl Shield {
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
             let cpus = name_cpus(&self.quiet);
-            text!("temporarily moved to other CPUs, although bound to {cpus}: {who}")
+            text!("temporarily moved to other CPUs, although pinned to {cpus}: {who}")
         })
     }
 
@@ -356,7 +356,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
     let cpus = name_cpus(quiet);
-    Some(text!("{who} may still run on {cpus}, where they are bound; to move them: taskset -cp LIST PID"))
+    Some(text!("{who} pinned to {cpus} may still run there; to move them: taskset -cp LIST PID"))
 }
 
 /// What keeps a remaining group: its tasks and those of the groups in it, with why the last of them could not be moved; else these groups.

@@ -73,7 +73,7 @@ impl SwapAreas {
             let used = all.saturating_sub(free_swap);
             if used as f64 * ROOM > free as f64 {
                 let (used, free) = (units::bytes(used), units::bytes(free));
-                let why = format!("{used} swapped out, and only {free} of memory free");
+                let why = format!("{used} are swapped out, but only {free} of memory is free");
                 return Err(CompoundError(why));
             }
         }

@@ -15,9 +15,9 @@ pub(super) fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
     Ok(match processes.iter().find(is_it) {
         Some(pid) => {
             let stop = text!("sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance");
-            Some(Inspection::noisy(format!("runs (process {pid})"), "stopped", Adjustment::Manual(stop)))
+            Some(Inspection::noisy(format!("running (process {pid})"), "stopped", Adjustment::Manual(stop)))
         }
-        None => (!processes.is_empty()).then(|| Inspection::steady("does not run")),
+        None => (!processes.is_empty()).then(|| Inspection::steady("not running")),
     })
 }
 

@@ -60,20 +60,20 @@ fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
 pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let cpus = context.targets();
     let Some(cpu) = cpus.first() else {
-        return Ok(Some(Inspection::absent(text!("no CPU is known"))));
+        return Ok(Some(Inspection::absent(text!("no CPUs are listed"))));
     };
     let states = States::read(context, cpu);
     let Some((us, name)) = &states.deepest else {
-        return Ok(states.any.then(|| Inspection::steady("no deep ones")));
+        return Ok(states.any.then(|| Inspection::steady("no deep C-states")));
     };
     let is_shallow = |limit: Option<u64>| limit.is_some_and(|us| us <= SHALLOW_US);
     let held = context.own.as_ref().and_then(|own| own.latency_us).map(u64::from);
     let open: Vec<u32> = cpus.iter().filter(|cpu| !is_shallow(latency_limit(context, *cpu))).collect();
     if is_shallow(held) || open.is_empty() {
-        return Ok(Some(Inspection::steady("held off")));
+        return Ok(Some(Inspection::steady("disabled")));
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
-    let now = text!("{state} takes {latency} to leave", state = name);
+    let now = text!("leaving {state} takes {latency}", state = name);
     hold_off(knob, context, open, now, states.limit())
 }
 
@@ -94,7 +94,7 @@ fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit
             "this kernel has no per-CPU latency limit; for the duration of a command: linespeed quiet -- COMMAND"
         ))
     };
-    Ok(Some(Inspection::noisy(now, "held off", adjustment)))
+    Ok(Some(Inspection::noisy(now, "disabled", adjustment)))
 }
 
 pub(crate) const NOT_A_GUESTS: Template =
@@ -110,7 +110,7 @@ pub(super) fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {
     let open: Vec<u32> =
         context.targets().iter().filter(|cpu| latency_limit(context, *cpu) != Some(0)).collect();
     if held == Some(0) || open.is_empty() {
-        return Ok(Some(Inspection::steady("held off")));
+        return Ok(Some(Inspection::steady("disabled")));
     }
     hold_off(knob, context, open, text!("halts exit to the host"), 0)
 }

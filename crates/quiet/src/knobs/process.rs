@@ -21,14 +21,15 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
             "quiet-nice-within-cgroup",
-            "the cgroup {group} has its own CPU weight, so nice counts only against tasks of that cgroup; against others: the \
-             knob fifo, or the cgroup's weight"
+            "the cgroup {group} has its own CPU weight, so nice applies only within that cgroup; to outrank \
+             other tasks, use the knob fifo or raise the cgroup's weight"
         ))
     } else if files.read(AUTOGROUPS).is_ok_and(|text| text == "1") {
         Some(text!(
             "quiet-nice-within-session",
-            "tasks are grouped by session (sched_autogroup_enabled is 1), so nice counts only within the session; against \
-             others: the knob fifo, or sudo sysctl kernel.sched_autogroup_enabled=0"
+            "tasks are grouped by session (sched_autogroup_enabled is 1), so nice applies only within the \
+             session; to outrank other sessions, use the knob fifo or run sudo sysctl \
+             kernel.sched_autogroup_enabled=0"
         ))
     } else {
         None

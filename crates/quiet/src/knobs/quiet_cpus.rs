@@ -10,7 +10,7 @@ pub(super) fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
     let quiet = &context.quiet;
     if quiet.is_empty() {
         return Ok(Some(
-            Inspection::steady("on all CPUs").note(text!("--cpus LIST binds a command to those CPUs")),
+            Inspection::steady("on all CPUs").note(text!("--cpus LIST pins a command to those CPUs")),
         ));
     }
     let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
@@ -39,10 +39,10 @@ pub(super) fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
     let how = if shield.version == 2 {
         text!("an isolated cgroup v2 partition")
     } else {
-        text!("two cgroup v1 cpusets; tasks already bound to CPUs stay there")
+        text!("two cgroup v1 cpusets; tasks already pinned to CPUs stay there")
     };
     let adjustment = Adjustment::Compound(CompoundChange::Shield(shield.clone()));
-    Ok(Some(Inspection::noisy("everybody's", "the command's", adjustment).note(how)))
+    Ok(Some(Inspection::noisy("shared", "reserved", adjustment).note(how)))
 }
 
 pub(super) fn inspect_isolation(_: &Knob, context: &KnobContext) -> Seen {
@@ -138,7 +138,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     };
     Ok(Some(if !fixed.is_empty() {
         inspection.note(text!(
-            "placed by the kernel only, and so still on the quiet CPUs: IRQ {irqs}",
+            "placed only by the kernel, so still on the quiet CPUs: IRQ {irqs}",
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {

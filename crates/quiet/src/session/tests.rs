@@ -306,7 +306,7 @@ fn a_journal_that_others_could_have_written_is_not_believed() {
         Err(Error::Journal(refused)) => refused,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(refused(), journal::Error::Untrusted(_, "others may write it")));
+    assert!(matches!(refused(), journal::Error::Untrusted(_, "other users can write to it")));
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
     assert!(matches!(refused(), journal::Error::Untrusted(_, "it is a symbolic link")));

@@ -39,7 +39,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
     WAKEUP_MAXIMUM = Definition::new("wakeup.maximum", "Wake-up latency, maximum", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
-    STOLEN_SHARE = Definition::new("stolen.share", "Time taken from the program", "ratio", LOWER, (0.0, 1.0))
+    STOLEN_SHARE = Definition::new("stolen.share", "Time lost to interruptions", "ratio", LOWER, (0.0, 1.0))
         .at(&[Label::Cpu, Label::Cause])
         .part_of(Whole::Time)
         .added_up(),
@@ -106,7 +106,7 @@ metrics! {
             Label::Placement, Label::Thread, Label::Scope,
         ]),
     // A pass of one leaf routine in each layer; the unit of published results is the clock counter's tick.
-    LAYER_TIME = Definition::new("layer.time", "One routine in each layer", "cycles", LOWER, (1.0, 1e18))
+    LAYER_TIME = Definition::new("layer.time", "Routine time by layer", "cycles", LOWER, (1.0, 1e18))
         .at(&[Label::Layer, Label::Bound, Label::Interrupts])
         .added_up(),
     COUNTER_SHARE = Definition::new("counter.share", "Top-down slots", "ratio", None, (0.0, 1.0))

@@ -195,7 +195,7 @@ impl Chart {
             let (first, last) = (series.points.first()?, series.points.last()?);
             Some(format!("{}: from {} to {}.", series.name, self.point(*first), self.point(*last)))
         });
-        let axes = format!("{} to the right, {} upwards.", self.x.label, self.y.label);
+        let axes = format!("Horizontal: {}; vertical: {}.", self.x.label, self.y.label);
         std::iter::once(axes).chain(lines).collect::<Vec<_>>().join(" ")
     }
 }

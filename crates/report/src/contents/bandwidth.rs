@@ -73,7 +73,8 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
     }
     if is_range {
         table.note(
-            "bus bytes are a range where it is not known exactly how many lines regular stores read before they overwrite them",
+            "bus bytes are a range if it is not known exactly how many lines regular stores read before \
+             overwriting them",
         );
     }
     table.finished()

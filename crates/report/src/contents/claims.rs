@@ -22,7 +22,7 @@ pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
         part(Verdict::Holds, "holds", "hold"),
         part(Verdict::InPart, "holds in part", "hold in part"),
         part(Verdict::DoesNotHold, "does not", "do not"),
-        part(Verdict::CannotTell, "cannot tell", "cannot tell"),
+        part(Verdict::CannotTell, "inconclusive", "inconclusive"),
     ]);
     format!("{TITLE}: {counts}")
 }
@@ -33,7 +33,7 @@ pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::InPart => "holds in part",
         Verdict::DoesNotHold => "does not hold",
-        Verdict::CannotTell => "cannot tell",
+        Verdict::CannotTell => "inconclusive",
     }
 }
 

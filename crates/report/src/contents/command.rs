@@ -83,7 +83,7 @@ fn states(record: &Record) -> Bars {
         })
         .collect();
     let whole: f64 = all.iter().map(|(_, _, value, _)| value).sum();
-    let mut bars = Bars { title: "Where the time of its threads went".to_owned(), ..Bars::default() };
+    let mut bars = Bars { title: "How its threads spent their time".to_owned(), ..Bars::default() };
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
@@ -152,7 +152,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let ends = time.detail.get(detail::ENDS).unwrap_or_default();
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
-        0 => "the results are of an incomplete run".to_owned(),
+        0 => "the results are from an incomplete run".to_owned(),
         // Beside an experiment it runs more often than was asked for.
         _ if whole as u64 > asked => format!("{} counted", count_noun(whole, "run")),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
@@ -164,8 +164,8 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
 pub(crate) fn describe_below(processes: u64) -> String {
     match processes {
         0 => String::new(),
-        1 => " (with 1 process below, summed)".to_owned(),
-        several => format!(" (with {several} processes below, summed)"),
+        1 => " (with 1 child process, summed)".to_owned(),
+        several => format!(" (with {several} child processes, summed)"),
     }
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
             Some(ended) => format!(", of which {ended} ended"),
             None => String::new(),
         };
-        return format!("watched for {took}: pid {pids}{end}{}", describe_below(below));
+        return format!("observed for {took}: pid {pids}{end}{}", describe_below(below));
     }
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),
@@ -211,7 +211,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         let named = left.iter().take(MOST_LEFT).cloned().collect::<Vec<_>>().join(", ");
         let count = left.len();
         text.push_str(&format!(
-            "; it forked away: {count} {} ({named}) outlived it and {} waited for",
+            "; it left processes running: {count} {} ({named}) outlived it and {} waited for",
             agree(count, "process", "processes"),
             agree(count, "was", "were")
         ));
@@ -224,7 +224,7 @@ fn describe_end(end: RunEnd) -> String {
         RunEnd::Code(code) => format!("exit code {code}"),
         RunEnd::Signal(signal) => format!("killed by {}", signal_name(signal)),
         RunEnd::Stopped(signal) => format!("stopped because linespeed got {}", signal_name(signal)),
-        RunEnd::TimedOut(_) => "ended because it took too long".to_owned(),
+        RunEnd::TimedOut(_) => "stopped at its time limit".to_owned(),
     }
 }
 

@@ -30,11 +30,11 @@ pub(crate) fn probes(time: &Measurement) -> Table {
     let mut table = Table::new("Probes", None, heads);
     for probe in time.detail.get(detail::PROBES).unwrap_or_default() {
         let name = match probe.kind {
-            ProbeKind::HugePages => "with huge pages, CPU time",
-            ProbeKind::Bandwidth => "beside a taker of bandwidth, CPU time",
-            ProbeKind::Cache => "beside a taker of the last cache, CPU time",
-            ProbeKind::FewerCpus => "on fewer CPUs, time",
-            ProbeKind::FewerCpusTime => "on fewer CPUs, CPU time",
+            ProbeKind::HugePages => "CPU time, with huge pages",
+            ProbeKind::Bandwidth => "CPU time, with a competitor for bandwidth",
+            ProbeKind::Cache => "CPU time, with a competitor for the last-level cache",
+            ProbeKind::FewerCpus => "time, on fewer CPUs",
+            ProbeKind::FewerCpusTime => "CPU time, on fewer CPUs",
         };
         let interval = probe.interval.map(|(low, high)| range(&ratio(low), &ratio(high)));
         table.row(vec![
@@ -98,7 +98,7 @@ fn threads(record: &Record) -> Table {
         table.row(vec![(*name).to_owned(), seconds(*on), spent("runnable"), spent("blocked")]);
     }
     if all.len() > MOST_THREADS {
-        table.note(&format!("the busiest {MOST_THREADS} of {}; the others are in the record", all.len()));
+        table.note(&format!("the busiest {MOST_THREADS} of {}; the rest are in the record", all.len()));
     }
     table
 }
@@ -145,7 +145,7 @@ pub(crate) fn counts(record: &Record) -> Table {
         let mut name = event.to_owned();
         if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
-            table.note(":u: user mode alone, all that the kernel allows this user to count");
+            table.note(":u: user mode only; the kernel lets this user count nothing else");
         }
         table.row(vec![name, count(m.value()), rate, coverage]);
     }
@@ -160,7 +160,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let known = |value: Option<f64>| value.filter(|value| *value > 0.0);
     if let Some(cpus) = time.detail.get(detail::CPU_COUNT).filter(|_| time.value() > 0.0) {
         let bound = time.detail.get(detail::BOUND_TO);
-        let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
+        let bound = bound.map(|cpus| format!(", pinned to {cpus}")).unwrap_or_default();
         let used = used_cpus(cpu_seconds(record) / time.value());
         section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }

@@ -228,7 +228,7 @@ pub(crate) fn smt(control: &str) -> &str {
     match control {
         "notsupported" => "not supported",
         "notimplemented" => "not implemented",
-        "forceoff" => "off, and not to be switched on",
+        "forceoff" => "off, cannot be switched on",
         other => other,
     }
 }

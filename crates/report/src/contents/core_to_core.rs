@@ -130,13 +130,13 @@ fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
         let more = far.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let median = units::figure(middle, "ns");
-        (!named.is_empty()).then(|| format!("{kind}: {}{more}, the median {median}: {why}", named.join(", ")))
+        (!named.is_empty()).then(|| format!("{kind}: {}{more}, median {median}: {why}", named.join(", ")))
     };
     let near = known.iter().filter(|m| m.value() * FAR < middle).collect();
     let far = known.iter().filter(|m| m.value() > middle * FAR).collect();
     let (hidden, disturbed) = (
         "nearer than the topology shows, perhaps siblings or a shared cache that a hypervisor hides",
-        "farther than the topology shows, or others had one of these CPUs meanwhile",
+        "farther than the topology shows, or another process used one of these CPUs",
     );
     [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
 }
@@ -187,9 +187,7 @@ fn classes(
         table.note(&note);
     }
     if !beside.is_empty() {
-        table.note(
-            "by stores: the median of the same pairs where the line is handed over by loads and stores",
-        );
+        table.note("by stores: median of the same pairs if the line is handed over by loads and stores");
     }
     table.finished()
 }
@@ -236,15 +234,13 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
         title: titled("A cache line from CPU to CPU, one way", how),
         unit: "ns",
         lower_is_better: true,
-        down: "CPU on whose node the line lies".to_owned(),
+        down: "CPU on the cache line's node".to_owned(),
         across: "the other CPU".to_owned(),
         diagonal: false,
         cells: ids.iter().map(row).collect(),
         rows: heads.clone(),
         columns: heads,
-        notes: vec![
-            "CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned(),
-        ],
+        notes: vec!["CPUs are ordered by package, node, die, cluster, core and sibling.".to_owned()],
     }
     .checked()
 }
@@ -315,7 +311,7 @@ mod tests {
             table.remarks.join("\n")
         };
         let (near, far) = (with(20.0), with(150.0));
-        assert!(near.contains("CPUs 0 and 2 20.0 ns, the median 50.0 ns"), "{near}");
+        assert!(near.contains("CPUs 0 and 2 20.0 ns, median 50.0 ns"), "{near}");
         assert!(far.contains("CPUs 0 and 2 150 ns") && far != near.replace("20.0 ns", "150 ns"), "{far}");
         assert_eq!(with(60.0), "");
     }

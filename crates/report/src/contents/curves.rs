@@ -61,11 +61,11 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
         let bands = if alike { first.bands.clone() } else { Vec::new() };
         Chart { title: title.to_owned(), series, bands, ..first.clone() }.checked()
     };
-    let latencies = overlay(latency, "Load latency against working set");
+    let latencies = overlay(latency, "Load latency by working set");
     latencies.into_iter().chain(overlay(wakeups, "Tail of wake-up latency")).collect()
 }
 
-/// Load latency against working set: one line per page size, at the place that the diagnosis chose, before the levels of the caches.
+/// Load latency by working set: one line per page size, at the place that the diagnosis chose, before the levels of the caches.
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let place = diagnose::latency_curve(record)?;
     let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
@@ -85,7 +85,7 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let at = place.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     let node = place.node.map(|node| format!(", memory of node {node}")).unwrap_or_default();
     Chart {
-        title: format!("Load latency against working set{at}{node}"),
+        title: format!("Load latency by working set{at}{node}"),
         x: Axis::new("working set", Scale::Binary, "B"),
         y: Axis::new("latency of a load", Scale::Decades, "ns"),
         series,
@@ -108,10 +108,10 @@ fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band
         let name = format!("L{level}");
         let measured = record.diagnosis.levels.iter().find(|of| of.name == name && !disturbed);
         let measured = measured.and_then(|of| of.measured_bytes).map(units::bytes);
-        let measured = measured.map_or(String::new(), |bytes| format!(", the curve leaves it at {bytes}"));
+        let measured = measured.map_or(String::new(), |bytes| format!(", latency rises at {bytes}"));
         let end = (bytes as f64).clamp(below, to);
         if end > below {
-            let says = format!("{name}: {} by sysfs{measured}", units::bytes(bytes));
+            let says = format!("{name}: {} in sysfs{measured}", units::bytes(bytes));
             bands.push(Band { ends: (below, end), name, says });
         }
         below = end;
@@ -150,8 +150,10 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let series = cpus.into_iter().take(8).map(|(cpu, points)| {
         Series::line(cpu.map_or("latency".to_owned(), |cpu| format!("CPU {cpu}")), points)
     });
-    let (x, y) =
-        (Axis::new("bandwidth of the others", Scale::Linear, "B/s"), Axis::new(&shown, Scale::Linear, "ns"));
+    let (x, y) = (
+        Axis::new("bandwidth of the other threads", Scale::Linear, "B/s"),
+        Axis::new(&shown, Scale::Linear, "ns"),
+    );
     Chart::of_lines("Load latency under load", x, y, series.collect())
 }
 
@@ -266,6 +268,6 @@ mod tests {
         );
         let bands: Vec<(&str, &str)> =
             chart.bands.iter().map(|band| (band.name.as_str(), band.says.as_str())).collect();
-        assert_eq!(bands, [("L1", "L1: 32 KiB by sysfs, the curve leaves it at 24 KiB"), ("DRAM", "DRAM")]);
+        assert_eq!(bands, [("L1", "L1: 32 KiB in sysfs, latency rises at 24 KiB"), ("DRAM", "DRAM")]);
     }
 }

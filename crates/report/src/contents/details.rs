@@ -92,7 +92,7 @@ fn levels(record: &Record) -> Table {
         let holds = LEVELS.iter().position(|(head, _)| *head == "#holds");
         let cell = table.rows.last_mut().zip(holds).and_then(|(row, at)| row.get_mut(at));
         cell.into_iter().for_each(|cell| cell.push_str(MARK));
-        table.note("other programs ran and took a part of the caches");
+        table.note("other programs used part of the caches");
     }
     table.finished()
 }

@@ -281,12 +281,12 @@ pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str)
 /// A mark in words.
 pub(crate) fn mark_words(mark: Mark) -> &'static str {
     match mark {
-        Mark::ClockMoved => "the core clock moved",
+        Mark::ClockMoved => "the core clock changed",
         Mark::Switched => "other tasks ran on the CPU",
         Mark::Migrated => "the thread was moved to another CPU",
-        Mark::Stolen => "the hypervisor took time",
-        Mark::Throttled => "heat or power held the clock down",
-        Mark::Quota => "the cgroup's quota stopped the process",
+        Mark::Stolen => "the hypervisor took CPU time",
+        Mark::Throttled => "heat or power limits lowered the clock",
+        Mark::Quota => "the cgroup's quota throttled the process",
     }
 }
 

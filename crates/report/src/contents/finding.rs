@@ -81,7 +81,7 @@ fn state_loss(finding: &Finding, brief: bool) -> String {
             format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
-            format!("unreliable; about {rounds} more rounds would do")
+            format!("unreliable; about {rounds} more rounds would suffice")
         }
         Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
         Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),

@@ -15,10 +15,10 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
-            format!("{machines}, no result that five similar machines share: too few to call one slow")
+            format!("{machines}, no result shared by five similar machines: too few to call one slow")
         }
         (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to compare it with".to_owned(),
-        (_, 0) => format!("{machines}, no five of one kind: too few to call one slow"),
+        (_, 0) => format!("{machines}, fewer than five of any kind: too few to call one slow"),
         (0, _) => format!("{machines}, {judged} compared with their peers: none is slow"),
         (slow, _) => {
             format!(
@@ -50,7 +50,7 @@ fn describe_rest(slow: &Slow) -> Option<String> {
             .join(", ")
     };
     let (own, following) = (list(false), list(true));
-    let following = (!following.is_empty()).then(|| format!("by its clock: {following}"));
+    let following = (!following.is_empty()).then(|| format!("explained by its clock: {following}"));
     let parts = [(!own.is_empty()).then(|| format!("also {own}")), following];
     let said = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
     (!said.is_empty()).then_some(said)
@@ -80,7 +80,7 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     [
         Block::items("Slow machines", of.slow.iter().map(slow_machine)),
         Block::new("Measure these again before you act", None, confirm.collect()),
-        Block::new("Classes of like machines", None, vec![Part::Table(table(of, classes))]),
+        Block::new("Classes of similar machines", None, vec![Part::Table(table(of, classes))]),
         Block::new("Compare these instead", None, vec![Part::Commands(of.instead.clone())]),
         Block::items("Notes", remarks(of)),
     ]
@@ -100,7 +100,7 @@ pub(crate) fn name_class(class: &Class) -> String {
     let more = camp.by.len().saturating_sub(by.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     match by.is_empty() {
-        true => format!("{} · camp without a fact that explains it", class.name),
+        true => format!("{} · group that no setting explains", class.name),
         false => format!("{} · {}{more}", class.name, by.join(", ")),
     }
 }
@@ -110,17 +110,17 @@ pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
     let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
-    let by = if by.is_empty() { "no fact of the records explains it".to_owned() } else { by.join(", ") };
+    let by = if by.is_empty() { "no setting in the records explains it".to_owned() } else { by.join(", ") };
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
-        true => format!("{machines}, {} of the fastest camp ({what}): {by}", significant(camp.speed)),
+        true => format!("{machines}, {} of the fastest group ({what}): {by}", significant(camp.speed)),
         false => format!("{machines}, the fastest ({what}): {by}"),
     })
 }
 
 /// The classes.
 fn table(fleet: &Fleet, most: usize) -> Table {
-    let mut table = Table::new("Classes", None, ["#machines", "#slow", "what", "?#figures", "?median scale"]);
+    let mut table = Table::new("Classes", None, ["#machines", "#slow", "what", "?#results", "?median scale"]);
     for (number, class) in fleet.classes.iter().enumerate().take(most) {
         let slow = fleet.slow.iter().filter(|slow| slow.class == number).count();
         let mut scales: Vec<f64> = class.figures.iter().filter_map(|figure| figure.scale).collect();
@@ -148,13 +148,13 @@ pub(crate) fn describe_files(remark: &Remark) -> String {
         0 => format!(" ({})", join_list(&remark.examples)),
         more => format!(" ({} and {more} more)", remark.examples.join(", ")),
     };
-    let out = if remark.left_out { " left out" } else { "" };
+    let out = if remark.left_out { " skipped" } else { "" };
     format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
 }
 
 /// What is to be known beside: camps, classes too small, drifts, files.
 fn remarks(fleet: &Fleet) -> Vec<String> {
-    let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Camp of {camp}."));
+    let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Group of {camp}."));
     let small =
         fleet.classes.iter().filter_map(|class| Some(format!("{}: {}.", class.name, class.note.as_ref()?)));
     let drifts = fleet.classes.iter().flat_map(|class| {
@@ -171,7 +171,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
             let [(usual, others), (own, _)] = fact.values.as_slice() else { return None };
             Some(format!(
-                "Only {machine}, without being slow: {} {own}, {usual} on the {others} others.",
+                "Only on {machine}, which is not slow: {} {own}, {usual} on the {others} others.",
                 fact.what
             ))
         })
@@ -179,7 +179,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
     let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
         let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
-        format!("Not compared, because it has two values and nothing else separates these machines: {names}.")
+        format!("Not compared, because these machines differ in nothing else: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

@@ -32,8 +32,8 @@ pub(crate) fn table<'a>(
     held: impl Iterator<Item = &'a Held>,
     name: Option<&dyn Fn(usize) -> String>,
 ) -> Table {
-    let heads = ["figure"].into_iter().chain(name.map(|_| "record"));
-    let mut table = Table::new("Gate", None, heads.chain(["#speed", "#95 % interval", "result"]));
+    let heads = ["result"].into_iter().chain(name.map(|_| "record"));
+    let mut table = Table::new("Gate", None, heads.chain(["#speed", "#95 % interval", "verdict"]));
     for held in held {
         let mut cells = vec![held.what.to_string()];
         cells.extend(name.map(|name| name(held.subject)));

@@ -171,7 +171,7 @@ fn describe(of: &History, line: &Line, change: &Change) -> String {
 
 fn describe_differences(change: &Change) -> String {
     if change.differences.is_empty() {
-        return "no hardware and no setting differs between these two records".to_owned();
+        return "hardware and settings are the same in these two records".to_owned();
     }
     let one = |difference: &record::comparison::Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten().unwrap_or("unknown".to_owned());
@@ -204,10 +204,13 @@ fn describe_values(from: &str, to: &str) -> String {
 /// What was not read, left out, or is to be known.
 fn remarks(of: &History) -> Vec<String> {
     let older = (of.older > 0).then(|| {
-        format!("{} of this machine not read: --last N reads more", count_noun(of.older, "older record"))
+        format!(
+            "{} of this machine not read; use --last N to read more",
+            count_noun(of.older, "older record")
+        )
     });
     let others =
-        (of.others > 0).then(|| format!("{} of other machines left out", count_noun(of.others, "record")));
+        (of.others > 0).then(|| format!("{} of other machines skipped", count_noun(of.others, "record")));
     let changed = of.lines.iter().any(|line| !line.changes.is_empty());
     let by_chance = "by chance alone, one in twenty runs of this command reports a change";
     let by_chance = changed.then(|| by_chance.to_owned());

@@ -63,8 +63,8 @@ fn processor(machine: &Machine) -> Section {
     section.add_some("Highest clock", p.max_hz.map(hz));
     section.add_some("Lowest clock", p.min_hz.map(hz));
     let counter = p.counter_hz.map(|rate| match p.counter_invariant {
-        Some(true) => format!("{}, keeps its rate", hz(rate)),
-        Some(false) => format!("{}, does not keep its rate", hz(rate)),
+        Some(true) => format!("{}, constant rate", hz(rate)),
+        Some(false) => format!("{}, variable rate", hz(rate)),
         None => hz(rate),
     });
     section.add_some("Cycle counter", counter);
@@ -219,9 +219,9 @@ fn idle(machine: &Machine) -> Section {
     for state in &machine.idle_states {
         let ns = |ns: u64| units::figure(ns as f64, "ns");
         let value = listed([
-            state.exit_ns.map(|exit| format!("wakes in {}", ns(exit))),
-            state.residency_ns.map(|stay| format!("pays from {}", ns(stay))),
-            state.disabled.map(|disabled| if disabled { "switched off" } else { "on" }.to_owned()),
+            state.exit_ns.map(|exit| format!("exit latency {}", ns(exit))),
+            state.residency_ns.map(|stay| format!("target residency {}", ns(stay))),
+            state.disabled.map(|disabled| if disabled { "disabled" } else { "on" }.to_owned()),
         ]);
         section.add(
             format!("Idle state {}", state.name),
@@ -275,7 +275,7 @@ fn limits(machine: &Machine) -> Section {
     section
         .add_some("CPU quota", limits.cpu_quota.map(|quota| format!("{} CPUs", units::significant(quota))));
     section.add_some("Memory limit", limits.memory_bytes.map(units::bytes));
-    section.add_some("Left of it", limits.memory_available_bytes.map(units::bytes));
+    section.add_some("Memory left", limits.memory_available_bytes.map(units::bytes));
     section.add_some("Cgroup", limits.cgroup_version.map(|version| format!("version {version}")));
     let priority = |p: u32| if p == 0 { "none allowed".to_owned() } else { format!("up to {p}") };
     section.add_some("Real-time priority", limits.rt_priority.map(priority));

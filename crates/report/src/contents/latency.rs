@@ -23,7 +23,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
-        let (figures, places) = (count_noun(all.len(), "figure"), count_noun(places.len(), "CPU and node"));
+        let (figures, places) = (count_noun(all.len(), "result"), count_noun(places.len(), "CPU and node"));
         let says = format!("{figures} from {places}: the chart shows one of them, the record has all.");
         block.parts.push(Part::Says(says));
     }

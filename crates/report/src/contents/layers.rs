@@ -61,7 +61,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
                 format!("95 % interval {}", range(&units::signed_percent(low), &units::signed_percent(high))),
             )
         }));
-        let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "not bound" } else { bound });
+        let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "unpinned" } else { bound });
         let how =
             [bound, layer.interrupts.as_deref().filter(|irqs| *irqs == "off").map(|_| "interrupts off")];
         let how = how.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -75,7 +75,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
     }
 }
 
-const TITLE: &str = "One routine in each layer";
+const TITLE: &str = "Routine time by layer";
 
 fn times(record: &Record, unit: &str) -> Table {
     let layers = &record.diagnosis.layers;
@@ -107,7 +107,10 @@ fn times(record: &Record, unit: &str) -> Table {
     let same = details.and_then(|of| Some((of.get(detail::PAGE_OFFSET)?, of.get(detail::PRIMES)?)));
     if let Some((offset, primes)) = same {
         let crc = details.and_then(|of| of.get(detail::CRC32)).unwrap_or("?");
-        table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
+        table.note(&format!(
+            "every layer ran identical code (CRC-32 {crc}, at page offset {offset}) and \
+             counted {primes} primes"
+        ));
     }
     if let Some(kvm) = record.measurements_of(metrics::LAYER_TIME).find_map(|m| m.detail.get(detail::KVM)) {
         table.note(&format!("guests are run by raw KVM: {kvm}"));
@@ -158,7 +161,7 @@ pub(crate) fn answered(claim: &Claim) -> String {
     match claim.answer {
         Answer::Supported => "supported".to_owned(),
         Answer::Contradicted => "contradicted".to_owned(),
-        Answer::CannotTell => "cannot tell".to_owned(),
+        Answer::CannotTell => "inconclusive".to_owned(),
     }
 }
 
@@ -170,13 +173,13 @@ fn claims(overhead: &Overhead) -> Table {
     table.finished()
 }
 
-/// What siblings add to each workload; nothing where no results show.
+/// What SMT siblings add to each workload; nothing where no results show.
 pub(crate) fn siblings(record: &Record) -> Block {
     let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
         Part::Says(format!("{}{size}: {}", one.workload, one.says))
     });
-    Block::new("What siblings add", Some(metrics::SMT_YIELD.name()), says.collect())
+    Block::new("What SMT siblings add", Some(metrics::SMT_YIELD.name()), says.collect())
 }
 
 /// What a step costs, in words, with the mark where that rests on times in doubt.
@@ -341,7 +344,7 @@ mod tests {
                 assert!(crate::text::width(line) <= width, "{line}");
             }
             for words in
-                ["costs 5.00 %", "4.76 µs each", "cannot tell", "00c0ffee", "No layer was timed twice"]
+                ["costs 5.00 %", "4.76 µs each", "inconclusive", "00c0ffee", "No layer was timed twice"]
             {
                 let words: Vec<&str> = words.split(' ').collect();
                 assert!(words.iter().all(|word| text.contains(word)), "no {words:?} in:\n{text}");

@@ -11,7 +11,7 @@ use crate::table::Table;
 use crate::text::range;
 
 /// The heading above them.
-pub(crate) const TITLE: &str = "From line speed down to what is delivered";
+pub(crate) const TITLE: &str = "From line speed down to delivered speed";
 
 /// What a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
 /// The same as tables.
 pub(crate) fn block(record: &Record) -> Block {
     let table = |bars: Bars| {
-        let mut table = Table::new(&bars.title, None, ["#figure", "#share", "what it is"]);
+        let mut table = Table::new(&bars.title, None, ["#result", "#share", "part"]);
         for Bar { name, how, figure, beside, .. } in bars.rows {
             let how = if how.is_empty() { how } else { format!(", {how}") };
             table.row(vec![figure, beside, name + &how]);

@@ -23,7 +23,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         ("#median", |of| units::figure(of.median_ns, "ns")),
         ("#lowest", |of| units::figure(of.low_ns, "ns")),
         ("#highest", |of| units::figure(of.high_ns, "ns")),
-        ("#part of pairs", |of| units::percent(of.share)),
+        ("#share of pairs", |of| units::percent(of.share)),
     ];
     let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
@@ -33,7 +33,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
             ("#from", |spell| format!("{:.1} s", spell.from)),
-            ("#looks", |spell| spell.looks.to_string()),
+            ("#checks", |spell| spell.looks.to_string()),
             ("on one core", |spell| lists(&spell.state.cores)),
             ("apart", |spell| spell.state.domains.last().map(|of| lists(of)).unwrap_or_default()),
             ("far from memory", |spell| spell.state.far_from_memory.to_string()),
@@ -68,7 +68,7 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     }
     if !shape.siblings_not_confirmed.is_empty() {
         let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
-        table.row(vec!["siblings".to_owned(), pairs, "take nothing from each other".to_owned()]);
+        table.row(vec!["siblings".to_owned(), pairs, "do not slow each other".to_owned()]);
     }
     table
 }
@@ -78,7 +78,7 @@ type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
     ("cores", Fill::Lost, "CPUs share a core", |state| lists(&state.cores)),
-    ("domains", Fill::Warning, "CPUs lie apart", |state| {
+    ("domains", Fill::Warning, "CPUs in different packages or dies", |state| {
         state.domains.last().filter(|of| of.len() > 1).map(|of| lists(of)).unwrap_or_default()
     }),
     ("memory", Fill::Series(3), "CPUs far from the memory", |state| state.far_from_memory.to_string()),
@@ -89,7 +89,7 @@ fn strip(record: &Record, shape: &Shape) -> Bars {
     let times: Vec<f64> =
         record.looks.iter().flat_map(|looks| &looks.looks).map(|look| look.at_seconds).collect();
     let width = 1.0 / times.len().max(1) as f64;
-    let mut bars = Bars { title: "Over time, a cell for each look".to_owned(), ..Bars::default() };
+    let mut bars = Bars { title: "Over time, one cell per placement check".to_owned(), ..Bars::default() };
     for (name, fill, words, tells) in KINDS {
         let (mut pieces, mut news) = (Vec::new(), 0);
         for (at, (seconds, state)) in times.iter().zip(&shape.states).enumerate() {
@@ -102,7 +102,7 @@ fn strip(record: &Record, shape: &Shape) -> Bars {
             pieces.push(Piece::new(at as f64 * width, (at as f64 + 0.9) * width, fill, said));
         }
         if news > 0 {
-            let figure = format!("{news} of {}", count_noun(pieces.len(), "look"));
+            let figure = format!("{news} of {}", count_noun(pieces.len(), "placement check"));
             bars.rows.push(Bar { name: name.to_owned(), pieces, figure, ..Bar::default() });
             bars.legend.push((fill, words.to_owned()));
         }
@@ -156,32 +156,34 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
         format!("on {} in {}", count_noun(*cores, "core"), units::percent(*times as f64 / looks as f64))
     };
     let shares: Vec<String> = had.iter().map(share).collect();
-    (!shares.is_empty()).then(|| format!("{all} {} of {looks} looks", shares.join(", ")))
+    (!shares.is_empty()).then(|| format!("{all} {} of {looks} placement checks", shares.join(", ")))
 }
 
 fn of_all(looks: usize) -> String {
-    if looks == 1 { "the one look".to_owned() } else { format!("all {looks} looks") }
+    if looks == 1 { "the one placement check".to_owned() } else { format!("all {looks} placement checks") }
 }
 
 /// The answer in a few words, with the age of the looks at this time where they are another run's.
 pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let motion = match shape.motion {
-        Motion::Pinned => format!("not seen in {}", count_noun(u64::from(shape.looks), "look")),
+        Motion::Pinned => format!("not seen in {}", count_noun(u64::from(shape.looks), "placement check")),
         Motion::Floating => format!(
             "yes: {} in {}",
             count_noun(u64::from(shape.changes), "change"),
-            count_noun(u64::from(shape.looks), "look")
+            count_noun(u64::from(shape.looks), "placement check")
         ),
-        Motion::Unknown => format!("not known by {}", count_noun(u64::from(shape.looks), "look")),
+        Motion::Unknown => format!("unknown after {}", count_noun(u64::from(shape.looks), "placement check")),
     };
     let shares = [shape.sharing, shape.sharing_busy]
         .into_iter()
         .flatten()
         .map(|share| share.share)
         .fold(0.0, f64::max);
-    let shares = (shares > 0.0).then(|| format!(", share cores in {} of the looks", units::percent(shares)));
+    let shares = (shares > 0.0)
+        .then(|| format!(", share cores in {} of the placement checks", units::percent(shares)));
     let split = shape.split.filter(|split| split.count > 0);
-    let split = split.map(|split| format!(", lie apart in {}", units::percent(split.share)));
+    let split =
+        split.map(|split| format!(", in different packages or dies in {}", units::percent(split.share)));
     let at = shape.looked_at.as_deref().and_then(date::seconds);
     let age = at.zip(date::seconds(now)).map(|(at, now)| now.saturating_sub(at) as f64);
     let age = age.map(|age| format!("; measured {} ago", conditions::duration(age)));
@@ -190,25 +192,26 @@ pub(crate) fn brief(shape: &Shape, now: &str) -> String {
 
 /// The answer in a sentence or two.
 fn says(shape: &Shape) -> String {
-    let looks = count_noun(u64::from(shape.looks), "look");
+    let looks = count_noun(u64::from(shape.looks), "placement check");
     let motion = match shape.motion {
-        Motion::Pinned => format!("The CPUs stayed where they are in {looks}."),
+        Motion::Pinned => format!("The CPUs did not move in {looks}."),
         Motion::Floating => {
             format!("The CPUs moved: {} in {looks}.", count_noun(u64::from(shape.changes), "change"))
         }
-        Motion::Unknown => format!("{looks}: too few to say whether CPUs move."),
+        Motion::Unknown => format!("{looks}: too few to show whether CPUs move."),
     };
     let shown = match shape.topology {
-        Topology::AsShown => "They lie as Linux shows them.",
-        Topology::Finer => "They lie in domains that Linux does not show.",
-        Topology::Coarser => "Linux shows packages or nodes that are not apart.",
-        Topology::Crossing => "They lie otherwise than Linux shows.",
+        Topology::AsShown => "Their placement matches what Linux shows.",
+        Topology::Finer => "They are in domains that Linux does not show.",
+        Topology::Coarser => "Linux shows separate packages or nodes, but no difference was measured.",
+        Topology::Crossing => "Their placement differs from what Linux shows.",
         Topology::Unknown => "",
     };
     let share = |share: Option<Share>, when: &str| {
         let share = share.filter(|share| share.count > 0)?;
         Some(format!(
-            "CPUs that Linux shows as cores of their own shared one in {} of the looks {when} [{}–{}].",
+            "CPUs that Linux shows as separate cores shared one in {} of the placement checks {when} \
+             [{}–{}].",
             units::percent(share.share),
             units::percent(share.low),
             units::percent(share.high)
@@ -216,7 +219,7 @@ fn says(shape: &Shape) -> String {
     };
     let memory = shape.memory.map(|memory| {
         format!(
-            "A load from one page took {} near it and {} far from it ({} of the loads).",
+            "A load from the same page took {} on near CPUs and {} on far ones ({} of the loads).",
             units::figure(memory.near_ns, "ns"),
             units::figure(memory.far_ns, "ns"),
             units::percent(memory.far.share)
@@ -226,7 +229,7 @@ fn says(shape: &Shape) -> String {
         Some(motion),
         Some(shown.to_owned()).filter(|shown| !shown.is_empty()),
         share(shape.sharing, "between measurements"),
-        share(shape.sharing_busy, "after all had worked"),
+        share(shape.sharing_busy, "after all CPUs were busy"),
         memory,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -257,21 +260,27 @@ mod tests {
     #[test]
     fn a_programs_cores_are_counted_in_each_look() {
         let had = |states: &[&[&str]]| cores_had(&record_of(states.iter().map(|of| sharing(of)).collect()));
-        assert_eq!(had(&[&["0-1"]]).unwrap(), "4 CPUs on 3 cores in the one look");
-        assert_eq!(had(&[&[], &[], &[]]).unwrap(), "4 CPUs on 4 cores in all 3 looks");
+        assert_eq!(had(&[&["0-1"]]).unwrap(), "4 CPUs on 3 cores in the one placement check");
+        assert_eq!(had(&[&[], &[], &[]]).unwrap(), "4 CPUs on 4 cores in all 3 placement checks");
         let some = had(&[&["0-1", "2-3"], &["0-1", "2-3"], &[], &[], &[]]).unwrap();
-        assert_eq!(some, "4 CPUs on 2 cores in 40.0 %, on 4 cores in 60.0 % of 5 looks");
+        assert_eq!(some, "4 CPUs on 2 cores in 40.0 %, on 4 cores in 60.0 % of 5 placement checks");
         assert_eq!((had(&[]), cores_had(&Record::new("0.1.0", String::new(), Vec::new()))), (None, None));
     }
 
     #[test]
     fn an_inventory_tells_the_age_of_the_last_looks() {
         let shape = Shape { looks: 12, motion: Motion::Pinned, ..Shape::default() };
-        assert_eq!(brief(&shape, "2026-11-27T10:00:00Z"), "not seen in 12 looks");
+        assert_eq!(brief(&shape, "2026-11-27T10:00:00Z"), "not seen in 12 placement checks");
         let older = shape.looked_on("2026-11-24T10:00:00Z");
-        assert_eq!(brief(&older, "2026-11-27T10:00:00Z"), "not seen in 12 looks; measured 3 days ago");
+        assert_eq!(
+            brief(&older, "2026-11-27T10:00:00Z"),
+            "not seen in 12 placement checks; measured 3 days ago"
+        );
         let few = Shape { looks: 2, motion: Motion::Unknown, ..older };
-        assert_eq!(brief(&few, "2026-11-24T10:30:00Z"), "not known by 2 looks; measured 30 min 0 s ago");
+        assert_eq!(
+            brief(&few, "2026-11-24T10:30:00Z"),
+            "unknown after 2 placement checks; measured 30 min 0 s ago"
+        );
     }
 
     #[test]
@@ -285,7 +294,10 @@ mod tests {
         let bars = strip(&record, shape);
         let rows: Vec<(&str, usize, &str)> =
             bars.rows.iter().map(|row| (row.name.as_str(), row.pieces.len(), row.figure.as_str())).collect();
-        assert_eq!(rows, [("cores", 3, "1 of 3 looks"), ("domains", 3, "1 of 3 looks")]);
+        assert_eq!(
+            rows,
+            [("cores", 3, "1 of 3 placement checks"), ("domains", 3, "1 of 3 placement checks")]
+        );
         assert_eq!((bars.rows[0].pieces[0].fill, bars.rows[0].pieces[1].fill), (Fill::Lost, Fill::Same));
         assert!(bars.rows[1].pieces[2].to <= 1.0 && bars.legend.len() == 3);
         assert_eq!(

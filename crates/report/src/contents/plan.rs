@@ -42,8 +42,8 @@ pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
         Block::new("Why", None, vec![Part::Facts(why), Part::Commands(commands.collect())]),
         Block::new("To paste", None, paste.collect()),
         sentences("Cautions", &plan.cautions),
-        sentences("Not known", &plan.unknown),
-        sentences("Figures", &plan.sources),
+        sentences("Unknown", &plan.unknown),
+        sentences("Sources", &plan.sources),
     ]
 }
 
@@ -110,7 +110,8 @@ fn verification(verified: &Verification) -> Vec<Text> {
     let ([planned, planned_least, planned_most], [unbound, least, most]) =
         (times(&verified.planned), times(&verified.unbound));
     let mut medians = text!(
-        "Medians of {rounds} rounds: planned {planned} ({planned_least} to {planned_most}), unbound {unbound} ({least} to \
+        "Medians of {rounds} rounds: planned {planned} ({planned_least} to {planned_most}), unpinned \
+         {unbound} ({least} to \
          {most}).",
         rounds = verified.planned.len(),
         planned,
@@ -122,7 +123,7 @@ fn verification(verified: &Verification) -> Vec<Text> {
     );
     if let Some(noise) = verified.noise {
         let noise = Value::Share(noise);
-        medians.push(text!("Consecutive runs of one kind differ by {noise} in the median.", noise));
+        medians.push(text!("Consecutive runs of the same kind differ by a median of {noise}.", noise));
     }
     lines.push(medians);
     let runs = verified.planned.len() + verified.unbound.len();

@@ -54,10 +54,8 @@ pub(crate) fn outputs(record: &Record) -> Block {
         ]);
     }
     if import.not_understood.lines > 0 {
-        table.note(&format!(
-            "{} of no known output",
-            count_noun(import.not_understood.lines as usize, "line")
-        ));
+        table
+            .note(&format!("{} of unknown origin", count_noun(import.not_understood.lines as usize, "line")));
     }
     table.note(&hint(import));
     table.finished().into()

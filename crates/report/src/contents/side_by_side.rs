@@ -92,7 +92,7 @@ pub(crate) fn worst<'a>(
     let shown: Vec<&Measurement> = kinds.into_iter().flat_map(worst_of).collect();
     if shown.len() < count {
         let which =
-            if several { format!("of each kind the worst {each}, ") } else { "the worst ".to_owned() };
+            if several { format!("the worst {each} of each kind, ") } else { "the worst ".to_owned() };
         table.note(&format!("{which}{} of {count}; all are in the record", shown.len()));
     }
     shown

@@ -68,7 +68,7 @@ pub(crate) fn gaps(record: &Record, most: usize) -> Table {
 
 /// The longest gaps and the latest wake-ups, and who took that time.
 pub(crate) fn longest(record: &Record) -> Table {
-    let heads = ["what", "CPU", "#time", "#uptime", "taken by", "known by"];
+    let heads = ["what", "CPU", "#time", "#uptime", "taken by", "source"];
     let mut table = Table::new("Longest gaps and wake-ups", None, heads);
     for gap in &record.long_gaps {
         let what = gap.woken.as_ref().map_or("busy loop".to_owned(), |policy| format!("wake-up, {policy}"));
@@ -78,7 +78,7 @@ pub(crate) fn longest(record: &Record) -> Table {
             gap.cpu.to_string(),
             units::figure(gap.ns, "ns"),
             format!("{:.3} s", gap.at_seconds),
-            if takers.is_empty() { "not known".to_owned() } else { takers },
+            if takers.is_empty() { "unknown".to_owned() } else { takers },
             match gap.witness {
                 Witness::Trace => "trace",
                 Witness::Counts => "counts",

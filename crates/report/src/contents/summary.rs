@@ -174,7 +174,7 @@ pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
     };
     let delivered = with_uncertainty(record, resource);
     let held = match ceiling(record, resource) {
-        Some(ceiling) => format!("{delivered} against {ceiling}{source}"),
+        Some(ceiling) => format!("{delivered}, ceiling {ceiling}{source}"),
         None => delivered,
     };
     let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
@@ -282,7 +282,7 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     let of_state = |state: State| {
         let items = record.coverage.iter().filter(move |item| item.state == state);
         let groups = group_by(items, |item| {
-            let reason = item.reason.as_ref().map_or("no reason is given".to_owned(), Text::to_string);
+            let reason = item.reason.as_ref().map_or("no reason given".to_owned(), Text::to_string);
             (reason, item.remedy.as_ref().map(Text::to_string))
         });
         groups.into_iter().map(move |((reason, remedy), items)| Unseen {
@@ -350,7 +350,7 @@ fn clock_moved(record: &Record) -> Option<String> {
     let (low, high) = ends.reduce(|(low, high), (min, max)| (low.min(min), high.max(max)))?;
     let is_known = low > 0.0 && low < high * (1.0 - CLOCK_STILL);
     let [low, high] = [low, high].map(|hz| units::figure(hz, "Hz"));
-    is_known.then(|| format!("clock moved {}", range(&low, &high)))
+    is_known.then(|| format!("clock varied {}", range(&low, &high)))
 }
 
 /// A clock whose samples lie within this share of one another kept still.
@@ -382,9 +382,9 @@ fn noise_facts(record: &Record) -> String {
     listed([
         (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
         clock_moved(record).filter(|_| record.import.is_none()),
-        others
-            .zip(online)
-            .map(|(used, cpus)| format!("others used {} of {}", units::cpus_in_use(used), units::cpus(cpus))),
+        others.zip(online).map(|(used, cpus)| {
+            format!("other processes used {} of {}", units::cpus_in_use(used), units::cpus(cpus))
+        }),
         steal.map(|share| format!("steal {} reported", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
@@ -447,7 +447,7 @@ mod tests {
     fn what_lacks_for_one_reason_takes_one_line() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for what in ["wakeup", "stolen"] {
-            record.coverage.push(Coverage::skipped(what, "not asked for"));
+            record.coverage.push(Coverage::skipped(what, "not requested"));
         }
         record.coverage.push(Coverage::measured("clock"));
         record

@@ -143,9 +143,9 @@ pub(crate) fn describe_rounds(record: &Record) -> String {
     let Some(by) = ended_by(&record.ended) else {
         return format!("{rounds} alternating, every second one in reverse order");
     };
-    let rounds = if runs.len() < 2 { "no whole round".to_owned() } else { rounds };
+    let rounds = if runs.len() < 2 { "no complete round".to_owned() } else { rounds };
     let cut = times(record).iter().any(|time| ends(time).iter().any(|end| matches!(end, RunEnd::Stopped(_))));
-    let whole = if least == most { rounds } else { format!("{rounds}, the last one not whole") };
-    let whole = if cut { "the results are of an incomplete run".to_owned() } else { whole };
+    let whole = if least == most { rounds } else { format!("{rounds}, the last one incomplete") };
+    let whole = if cut { "the results are from an incomplete run".to_owned() } else { whole };
     format!("ended early {by}: {whole}")
 }

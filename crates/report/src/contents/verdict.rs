@@ -92,7 +92,7 @@ fn of_layers(record: &Record) -> String {
     };
     match (worst, open.len()) {
         (Some(step), _) => format!("{}: {}{noisy}", capitalized(&step.what.to_string()), layers::said(step)),
-        (None, 0) => format!("No step between layers was measured{noisy}"),
+        (None, 0) => format!("No two layers could be compared{noisy}"),
         (None, open) => format!("No cost is certain: {} not resolved{noisy}", count_noun(open, "step")),
     }
 }
@@ -106,7 +106,7 @@ fn of_command(record: &Record) -> String {
         let bound = record.diagnosis.bound.as_ref()?;
         Some(format!("Bound by {}", bound.by.name()))
     };
-    compared.or_else(bound).unwrap_or_else(|| "What bounds the command is not known".to_owned())
+    compared.or_else(bound).unwrap_or_else(|| "What limits the command is unknown".to_owned())
 }
 
 /// Which headlines are outside what is typical, and how many findings there are.
@@ -127,7 +127,7 @@ fn of_machine(record: &Record) -> String {
         Some((name, share)) => {
             format!("{name} at {} of the best measured here", units::percent_to(share, 2))
         }
-        None => "no published results of such a machine".to_owned(),
+        None => "no published results for such a machine".to_owned(),
     };
     let found = match diagnosis.findings.iter().map(|finding| finding.severity).max() {
         None => "no findings".to_owned(),

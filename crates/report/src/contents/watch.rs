@@ -36,11 +36,11 @@ pub(crate) fn summary(watch: &Watch) -> String {
     let below = describe_below(service.map(|service| service.below).max().unwrap_or(0));
     let of = if watch.of.is_empty() { String::new() } else { format!("{}{below} for ", watch.of) };
     let bound = match shares.as_slice() {
-        [] => "The kernel shows too little to tell what it was bound by.".to_owned(),
+        [] => "The kernel reports too little to show what it was bound by.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
     };
     let ended = ended(watch).map(|ended| format!("{ended} ")).unwrap_or_default();
-    format!("Watched {of}{}. {ended}{bound}", duration(watch.seconds()))
+    format!("Observed {of}{}. {ended}{bound}", duration(watch.seconds()))
 }
 
 /// That the processes which were watched have ended, and after how long.
@@ -90,7 +90,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
-    let bound = capitalized(&bound.unwrap_or_else(|| "bound by nothing known".to_owned()));
+    let bound = capitalized(&bound.unwrap_or_else(|| "not bound by anything known".to_owned()));
     format!("{from} to {to} UTC ({}): {bound}", duration(stretch.to - stretch.all.at))
 }
 
@@ -112,7 +112,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// By the time of day, what bound each stretch behind them; by the time since the start where that is not known.
+    /// By the time of day, what bound each stretch behind them; by the time since start where that is not known.
     fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
         let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
         let start = start as f64;
@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
         Self { watch, x: Axis::time((start, start + end)), start, unit: 1.0, bands }
     }
 
-    /// By the time since the start: of several recordings.
+    /// By the time since start: of several recordings.
     fn since_start(watch: &'a Watch) -> Self {
         let seconds = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
         let (name, unit) = match seconds {
@@ -138,7 +138,7 @@ impl<'a> Lines<'a> {
             ..10_800.0 => ("min", 60.0),
             _ => ("h", 3600.0),
         };
-        let x = Axis::new("time since the start", Scale::FromZero, name);
+        let x = Axis::new("time since start", Scale::FromZero, name);
         Self { watch, x, start: 0.0, unit, bands: Vec::new() }
     }
 
@@ -242,8 +242,8 @@ fn charts(lines: &Lines) -> Vec<Chart> {
             worth(lines, states.collect()),
         ),
         lines.chart("What the CPUs did", share("share of all CPUs"), worth(lines, times)),
-        lines.chart("Memory latency by the probe", ns, memory),
-        lines.chart("Clock of a core", hz, clock),
+        lines.chart("Memory latency (probe)", ns, memory),
+        lines.chart("Core clock", hz, clock),
         lines.chart("Pressure", share("share of the time"), worth(lines, pressure.into())),
         lines.chart("Run-queue delay", waiting, worth(lines, vec![("waiting for a CPU", Box::new(delay))])),
     ]
@@ -271,12 +271,8 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     let share = Axis::new("share of all CPUs", Scale::FromZero, "share");
     [
         draw("CPUs busy", share, |i| Some(i.times.share(i.times.busy()))),
-        draw(
-            "Memory latency by the probe",
-            Axis::new("a load from memory", Scale::Linear, "ns"),
-            highest_latency,
-        ),
-        draw("Clock of a core", Axis::new("clock", Scale::Linear, "Hz"), probed_clock),
+        draw("Memory latency (probe)", Axis::new("a load from memory", Scale::Linear, "ns"), highest_latency),
+        draw("Core clock", Axis::new("clock", Scale::Linear, "Hz"), probed_clock),
     ]
     .into_iter()
     .flatten()
@@ -305,7 +301,7 @@ const FIGURES: [FigureOf; 13] = [
     ("CPU pressure", "share", |i| i.pressure.get("cpu").copied()),
     ("I/O pressure", "share", |i| i.pressure.get("io").copied()),
     ("memory pressure", "share", |i| i.pressure.get("memory").copied()),
-    ("memory, a load", "ns", highest_latency),
+    ("memory load latency", "ns", highest_latency),
     ("clock", "Hz", probed_clock),
     ("context switches per second", "/s", |i| i.rates.get("context-switches").copied()),
     ("page faults per second", "/s", |i| i.rates.get("page-faults").copied()),
@@ -335,7 +331,7 @@ fn figures(watch: &Watch) -> Table {
     if watch.merged > 1 {
         let seconds = whole.interval.seconds / watch.intervals.max(1) as f64 * watch.merged as f64;
         table.note(&format!(
-            "least and most of moments of {}: {} intervals each",
+            "minimum and maximum over spans of {}: {} intervals each",
             duration(seconds),
             watch.merged
         ));
@@ -343,14 +339,14 @@ fn figures(watch: &Watch) -> Table {
     table
 }
 
-/// Who had the CPUs: processes, or threads of those that were meant.
+/// Which processes used the CPUs: processes, or threads of those that were meant.
 fn who(watch: &Watch) -> Table {
     let seconds = watch.seconds().max(1e-9);
     let share = |of: f64| format!("{:.1}", of / seconds * 100.0);
     let mut table;
     if watch.of.is_empty() {
         let heads = ["#PID", "name", "#CPU %", "#sys %", "#threads", ""];
-        table = Table::new("Who had the CPUs", None, heads);
+        table = Table::new("Which processes used the CPUs", None, heads);
         for one in table.first(watch.processes.iter().collect(), MOST_SHOWN) {
             let real_time = if one.real_time { "real-time" } else { "" };
             table.row(vec![
@@ -364,7 +360,7 @@ fn who(watch: &Watch) -> Table {
         }
     } else {
         table = Table::new(
-            "Threads with most CPU time",
+            "Threads with the most CPU time",
             None,
             ["#TID", "name", "#CPU %", "#runnable %", "#blocked %"],
         );
@@ -375,7 +371,8 @@ fn who(watch: &Watch) -> Table {
     }
     if !table.is_empty() {
         table.note(
-            "CPU %: share of one CPU over the whole recording, from intervals in which the process was among the busiest",
+            "CPU %: share of one CPU over the whole recording, counting only intervals in which the process \
+             was among the busiest",
         );
     }
     table
@@ -393,7 +390,7 @@ fn waits(watch: &Watch) -> Table {
     } else {
         "What threads of the busiest processes waited for"
     };
-    let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#again and again"]);
+    let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#repeatedly"]);
     let all: u64 = waits.values().map(|waits| waits.threads).sum();
     let (threads, held) = whole.service.as_ref().map(Service::waiting).unwrap_or_default();
     let mut sorted: Vec<_> = waits.iter().filter(|(_, waits)| waits.threads > 0).collect();
@@ -409,7 +406,7 @@ fn waits(watch: &Watch) -> Table {
     }
     if held {
         table.note(&format!(
-            "shares by {} looks, of the threads that the kernel counts as blocked",
+            "shares from {} samples, scaled to the threads that the kernel counts as blocked",
             looks.all
         ));
     }

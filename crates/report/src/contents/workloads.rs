@@ -182,15 +182,18 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     if rows.iter().any(|row| row.cells[0].is_some() && row.cells[4].or(row.cells[5]).is_some())
         && conditions::is_disturbed(record)
     {
-        table.note("throughput is by wall-clock time, which others took a part of; IPC is by the thread's own CPU time");
+        table.note(
+            "throughput is per wall-clock time, including time taken by other processes; IPC uses \
+             only the thread's CPU time",
+        );
     }
     if said && unsaid {
-        table.note("without a number of threads: the record does not say how many ran");
+        table.note("no number of threads: the record does not show how many ran");
     }
     if again > 0 {
         table.note(&format!(
             "{} of one thread from scaling not shown (--json has them)",
-            count_noun(again, "figure")
+            count_noun(again, "result")
         ));
     }
     table.finished()
@@ -202,7 +205,7 @@ fn yields(record: &Record) -> Table {
         record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();
     let mut table = generic("SMT yield", &all, MOST);
     if !table.is_empty() {
-        table.note("1×: a second thread on the core adds nothing; 2×: it is worth a core");
+        table.note("1×: a second thread on the core adds nothing; 2×: it adds as much as a second core");
     }
     table
 }
@@ -267,7 +270,7 @@ mod tests {
             ["aes 1 16 B 133 M/s", "aes 1 8 KiB 143 M/s", "aes 32 8 KiB 4.58 G/s", "bc 24.6 s 24.1 s"]
         );
         assert!(record.measurements.iter().all(|m| table.shown.has(m)));
-        assert_eq!(table.remarks[0], "without a number of threads: the record does not say how many ran");
+        assert_eq!(table.remarks[0], "no number of threads: the record does not show how many ran");
     }
 
     #[test]
@@ -322,6 +325,6 @@ mod tests {
         steps.add(&record.measurements[2]);
         let table = workloads(&record, &steps);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.remarks[0], "1 figure of one thread from scaling not shown (--json has them)");
+        assert_eq!(table.remarks[0], "1 result of one thread from scaling not shown (--json has them)");
     }
 }

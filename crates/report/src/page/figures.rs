@@ -228,7 +228,7 @@ pub(super) fn all(record: &Record) -> Section {
         @for metric in metrics_of(record) {
             @let measurements: Vec<_> = record.measurements_of(metric).collect();
             details {
-                summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "figure")) } }
+                summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "result")) } }
                 (table(&generic(metric, &measurements, most_of(metric)), ""))
             }
         }

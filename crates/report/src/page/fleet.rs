@@ -60,7 +60,7 @@ fn class_section(number: usize, class: &Class) -> Markup {
     });
     let shown = &rows[..rows.len().min(MOST_ROWS)];
     html! {
-        @if let Some(camp) = fleet::describe_camp(class) { p { "Camp of " (camp) "." } }
+        @if let Some(camp) = fleet::describe_camp(class) { p { "Group of " (camp) "." } }
         @if let Some(note) = &class.note { p { (prose(note)) } }
         p class="quiet" {
             "Speed difference from the median of " (count_noun(class.machines, "machine")) " in percent; marked machines are slow. Click a column head to sort. "
@@ -77,7 +77,7 @@ fn class_section(number: usize, class: &Class) -> Markup {
         }
         @if !class.varying.is_empty() {
             details {
-                summary { "Facts in which these machines differ" }
+                summary { "Settings that differ between these machines" }
                 ul {
                     @for fact in &class.varying {
                         li {

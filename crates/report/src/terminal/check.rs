@@ -104,7 +104,7 @@ fn fact_off(fact: &FactOff) -> String {
         }
         (Some(_), Some(_)) => format!("{what} differs"),
         (Some(here), None) => format!("{what} {here}, none before"),
-        (None, _) => format!("{what} no more"),
+        (None, _) => format!("{what} no longer present"),
     }
 }
 
@@ -151,7 +151,7 @@ const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS
 /// The columns of results, each with whether others were too busy to judge it.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
-        ("figure", |(figure, _)| figure.what.to_string()),
+        ("result", |(figure, _)| figure.what.to_string()),
         ("?#here", |(figure, _)| units::figure(figure.here, &figure.unit)),
         ("?#baseline", |(figure, _)| units::figure(figure.baseline, &figure.unit)),
         ("#speed", |(figure, _)| format!("{:.3}", figure.speed)),
@@ -177,10 +177,10 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
         report::block(screen, &table.finished().into(), false);
     };
     section("Facts that differ", &FACTS, &check.facts);
-    section("Facts not seen here", &FACTS, &check.not_seen);
+    section("Facts unknown here", &FACTS, &check.not_seen);
     section("Facts that agree", &AGREE, &check.agree);
     let fields = figure_fields();
-    let mut figures = Table::with_fields("Figures", None, &fields);
+    let mut figures = Table::with_fields("Results", None, &fields);
     check.figures.iter().for_each(|figure| figures.item(&fields, &(figure, check.busy.is_some())));
     report::block(screen, &figures.finished().into(), false);
     if !check.neither.is_empty() {

@@ -165,7 +165,7 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let (first, last) = output.lines;
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
     let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
-    format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "figure"))
+    format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "result"))
 }
 
 fn line_of(origin: &Origin) -> String {

@@ -18,7 +18,7 @@ const ROWS: [Field<Row>; 5] = [
     ("stands", |row| match row.position {
         None if row.unreliable => "unreliable".to_owned(),
         Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
-        Some(position) if row.of_bare_metal => format!("{}, of bare metal", position_word(position)),
+        Some(position) if row.of_bare_metal => format!("{}, from bare metal", position_word(position)),
         Some(position) => position_word(position).to_owned(),
     }),
 ];

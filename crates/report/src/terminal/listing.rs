@@ -118,7 +118,8 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     screen.paragraph(
         &[],
         Tone::Quiet,
-        "Time and memory at most, undisturbed: in a quick, normal and full run, and alone (linespeed run NAME). What one is: linespeed explain NAME",
+        "Maximum time and memory on an idle machine, in a quick, normal and full run, and alone (linespeed \
+         run NAME). Details: linespeed explain NAME",
     );
 }
 

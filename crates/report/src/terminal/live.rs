@@ -112,7 +112,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
     let room = if live.goes_on { room } else { room.max(free.min(PROCESSES)).min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
-        screen.line(&[Span::quiet(format!("Threads of what was named{of}:"))]);
+        screen.line(&[Span::quiet(format!("Threads of the observed processes{of}:"))]);
     }
     if of_service {
         tables::threads(screen, interval, room);
@@ -202,7 +202,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
             (Some(idle), None) => format!("; {} when calibrated", units::figure_to(idle, "ns", 3)),
             _ => "; calibrating".to_owned(),
         };
-        format!("{} a load{beside}", pad_left(&units::figure_to(ns, "ns", 3), 8))
+        format!("{} per load{beside}", pad_left(&units::figure_to(ns, "ns", 3), 8))
     });
     let memory = memory.unwrap_or_else(|| "       -".to_owned());
     facts.push(("Memory", format!("{memory}{}", carried(interval))));

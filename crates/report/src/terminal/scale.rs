@@ -17,7 +17,7 @@ pub(super) fn early(record: &Record) -> Option<String> {
     let how = record.coverage.iter().find(|c| c.what == Coverage::SCALE && c.is_for(&Coverage::INTERRUPTED));
     Some(match how {
         Some(how) => format!("{}.", capitalized(&how.why())),
-        None => format!("Interrupted by signal {signal}: what was measured before stands here."),
+        None => format!("Interrupted by signal {signal}: results so far are shown."),
     })
 }
 
@@ -81,7 +81,7 @@ mod tests {
         let text = shown(&mut record, true);
         assert!(text.contains("cores-first") && text.contains("4 copies need 9 GiB"), "{text}");
         assert!(text.contains("160 /s") && text.contains("80.0 %"), "{text}");
-        assert!(text.contains("during some samples the hypervisor took time"), "{text}");
+        assert!(text.contains("during some samples the hypervisor took CPU time"), "{text}");
         assert!(!shown(&mut record, false).contains("- memory devices"), "{text}");
     }
 
@@ -116,7 +116,7 @@ mod tests {
         record.machine.counts.cpus_online = Some(2);
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);
         let text = shown(&mut record, false);
-        assert!(text.contains("other processes wanted 3.00 CPUs"), "{text}");
+        assert!(text.contains("other processes needed 3.00 CPUs"), "{text}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const PARTS: &[(&str, Write)] = &[
         evidence(screen, record);
     }),
     ("losses", |screen, record, _| match record.diagnosis.loss_breakdowns.is_empty() {
-        true => screen.say("No ceiling of this machine's hardware is known, so neither is a loss."),
+        true => screen.say("No hardware ceiling of this machine is known, so no loss can be given."),
         false => block(screen, &loss_breakdown::block(record), false),
     }),
     ("noise", |screen, record, _| block(screen, &noise(record), false)),

@@ -155,7 +155,7 @@ mod tests {
         assert!(at("ended early by signal 2: 2 of 9 runs counted") < at("took "));
         record.measurements[0].detail.set(detail::ENDS, json!([{"stopped": 2}]));
         assert!(
-            shown(&record, 100).contains("ended early by signal 2: the results are of an incomplete run")
+            shown(&record, 100).contains("ended early by signal 2: the results are from an incomplete run")
         );
     }
 

@@ -18,7 +18,7 @@ const MEMBERS: usize = 32;
 pub fn tree(screen: &mut Screen, machine: &Machine) {
     let root = shape::tree(machine);
     if root.cpus.is_empty() {
-        screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);
+        screen.line(&[Span::plain("The record lists no CPUs of this machine.")]);
     } else {
         let cpus = || count_noun(root.cpus.len(), "CPU");
         screen.paragraph(&[], Tone::Strong, counts(machine).unwrap_or_else(cpus));

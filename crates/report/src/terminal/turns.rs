@@ -152,7 +152,7 @@ mod tests {
         assert!(shown(&record, 80).contains("ended early by signal 2: 2 rounds"), "{}", shown(&record, 80));
         let mut record = example(&[("old", 0.1, 0)], 1);
         record.ended = Ended::Interrupted { signal: 2 };
-        assert!(shown(&record, 80).contains("no whole round"), "{}", shown(&record, 80));
+        assert!(shown(&record, 80).contains("no complete round"), "{}", shown(&record, 80));
     }
 
     proptest! {

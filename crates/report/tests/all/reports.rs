@@ -73,7 +73,7 @@ fn a_report_says_what_how_noisy_how_far_why_and_what_was_not_seen_in_this_order(
         "do:   echo always > /sys/kernel/mm/transparent_hugepage/enabled",
         "What could not be seen",
         "impossible  counters: this machine shows no PMU",
-        "skipped     numa, core-to-core: not asked for",
+        "skipped     numa, core-to-core: not requested",
         "Core clock",
     ];
     let mut from = 0;
@@ -292,7 +292,7 @@ fn a_headline_in_doubt_says_so_and_memory_that_was_not_reached_has_no_bar() {
     resources.retain(|resource| resource.name != "memory latency");
     let bandwidth = resources.iter_mut().find(|resource| resource.name == "memory bandwidth").unwrap();
     bandwidth.doubt = Some("too noisy".into());
-    let said = "memory latency not reached: the largest working set was 3.1 MiB, within the caches";
+    let said = "memory latency not measured: the largest working set, 3.1 MiB, fits in the caches";
     record.diagnosis.not_reached = vec![said.into()];
     for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
         m.doubt = Some("too noisy: known to ±30 % only".into());

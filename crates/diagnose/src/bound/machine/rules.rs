@@ -19,7 +19,7 @@ pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let throttled = interval.throttled.as_ref()?;
     let name = throttled.group.trim_start_matches("/sys/fs/cgroup").to_owned();
     let says = text!(
-        "The CPU quota of cgroup {name} ended {periods} of its periods early and held its threads for {seconds}.",
+        "The CPU quota of cgroup {name} throttled it in {periods} of its periods, for {seconds} in total.",
         name,
         periods = Value::Share(throttled.periods),
         seconds = Value::Figure(throttled.seconds, "s")
@@ -73,7 +73,7 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
     let about = culprits::about(first, interval.processes_seconds?, &facts.ceilings());
     (alone || about.len() > 1).then(|| {
-        text!("{name} ({about}) has {share} of the busy time.", name = cut(&first.name), about, share)
+        text!("{name} ({about}) uses {share} of the busy time.", name = cut(&first.name), about, share)
     })
 }
 
@@ -231,7 +231,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let interval = interval.probe.as_ref().and_then(|probe| reference.fill_interval(probe));
             let (low, high) = interval.unwrap_or((fill, fill));
             says.push(text!(
-                "{fill} of memory bandwidth is in use, by this machine's own curve [{low} – {high}].",
+                "{fill} of memory bandwidth is in use, estimated from this machine's own curve [{low} – {high}].",
                 fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
                 low = Value::Rounded(Box::new(Value::Share(low)), 2),
                 high = Value::Rounded(Box::new(Value::Share(high)), 2)
@@ -288,14 +288,19 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
         return None;
     }
     let says = text!(
-        "CPUs {busy} busy, but waiting for remote memory: {remote} of it is on another node, and {stalled} of the cores' issue slots are stalled.",
+        "CPUs {busy} busy, but waiting for remote memory: {remote} of their memory is on another node, and {stalled} of the cores' issue slots are stalled.",
         busy = busy(interval),
         remote = Value::Rounded(Box::new(Value::Share(share)), 2),
         stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
     );
     let user = interval.times.share(interval.times.user);
     let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, "one-node");
-    Some(cause.cite(text!("issue slots stalled on memory or a unit {share}", share = stalled), stalled))
+    Some(
+        cause.cite(
+            text!("issue slots stalled on memory or an execution unit {share}", share = stalled),
+            stalled,
+        ),
+    )
 }
 
 /// A clock this far below the best seen under such a load is limited.

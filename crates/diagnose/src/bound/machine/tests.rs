@@ -37,7 +37,7 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let busy =
         Interval { processes: vec![mysqld], processes_seconds: Some(10.0), ..interval(39.0, 0.5, 0.5) };
     let says = watched(&busy, &reference()).unwrap().says;
-    assert!(says.to_string().ends_with("mysqld (pid 4711) has 71 % of the busy time."), "{says}");
+    assert!(says.to_string().ends_with("mysqld (pid 4711) uses 71 % of the busy time."), "{says}");
     assert_eq!(by(&interval(20.0, 0.5, 19.5)), BoundBy::Cpu);
     // A handful of threads that met at one CPU hold nothing back.
     let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };

@@ -33,10 +33,10 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     Some(if (fast / slow).ln().abs() <= MUCH {
         build_claim(claim, Support::NotSupported, text!("{figures}: no difference"))
     } else if slow > fast {
-        let why = text!("the slower one has more: {figures}");
+        let why = text!("the slower machine has more: {figures}");
         build_claim(claim, Support::Contradicted, why)
     } else {
-        let why = text!("the slower one has less ({figures}); the effect was not measured");
+        let why = text!("the slower machine has less ({figures}); the effect was not measured");
         build_claim(claim, Support::NotSupported, why)
     })
 }
@@ -69,7 +69,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
         false => Claim {
             why: text!(
                 "comparison-hosts-cache",
-                "{why}; L{level} of {guests} is the host's, shared with its other guests",
+                "{why}; the L{level} of {guests} belongs to the host and is shared with its other guests",
                 why = judged.why
             ),
             ..judged
@@ -114,7 +114,7 @@ pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
             };
             let cpus = |used: f64| text!("{used} CPUs", used = format!("{used:.1}"));
             let used = state_figures(pair, cpus(fast), cpus(slow));
-            let used = text!("comparison-own-load-used", "other work during the run used {used}");
+            let used = text!("comparison-own-load-used", "other processes used {used} during the run");
             let more = of_all(slow, pair.base) - of_all(fast, pair.this);
             let (support, why) = judge_taken(more, USED, 1.0 - 1.0 / speed, used);
             Some(build_claim(claim, support, why))
@@ -128,7 +128,7 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     let (fast, slow) = (load_average(pair.this.record)?, load_average(pair.base.record)?);
     let averages = state_figures(pair, format!("{fast:.2}"), format!("{slow:.2}"));
     let (support, why) = if slow < fast {
-        (Support::Contradicted, text!("load average lower on the slower one: {averages}"))
+        (Support::Contradicted, text!("load average lower on the slower machine: {averages}"))
     } else {
         (Support::NotSupported, text!("load average {averages}; the effect was not measured"))
     };
@@ -191,7 +191,7 @@ fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text)
     }
     if (0.0..WORTH * loss).contains(&more) {
         let loss = Value::Share(loss);
-        let why = text!("comparison-little-taken", "{taken}: too little for a loss of {loss}");
+        let why = text!("comparison-little-taken", "{taken}: too little to explain a loss of {loss}");
         return (Support::NotSupported, why);
     }
     (if more > 0.0 { Support::Supported } else { Support::Contradicted }, taken)

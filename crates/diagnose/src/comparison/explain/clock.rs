@@ -95,8 +95,8 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let (seconds, over) = match task_clock(record, workload) {
-        Some(busy) => (busy, text!("cycles over task-clock")),
-        None => (seconds, text!("cycles over time")),
+        Some(busy) => (busy, text!("cycles per task-clock")),
+        None => (seconds, text!("cycles per elapsed time")),
     };
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
     clock.over = Some(over);

@@ -68,7 +68,7 @@ fn explain_alike_unless_bound(
 ) -> OneSided {
     sort_causes(&mut causes, own, false);
     let says = text!(
-        "{result}: no difference without NUMA binding; bound to a node, {fast} is {times} as fast as {slow}.",
+        "{result}: no difference without NUMA binding; when bound to a node, {fast} is {times} as fast as {slow}.",
         result = result.clone(),
         fast = &pair.this.name,
         slow = &pair.base.name,
@@ -112,10 +112,10 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let says = if base.guessed || this.guessed {
         text!(
             "comparison-all-nodes-guessed",
-            "{what} over all nodes: {averages}; {shares}; the fastest node is taken as local"
+            "{what}, mean of all nodes: {averages}; {shares}; the fastest node is assumed to be local"
         )
     } else {
-        text!("{what} over all nodes: {averages}; {shares}")
+        text!("{what}, mean of all nodes: {averages}; {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
@@ -132,7 +132,7 @@ fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
         Some(_) => {
-            text!("{share} of accesses remote at {factor} local")
+            text!("{share} of accesses remote, at {factor} the local latency")
         }
         None => text!("no remote accesses"),
     }
@@ -194,7 +194,7 @@ pub(crate) fn mt_s(speed: u32) -> Text {
 fn describe_speed(record: &Record, now: u32) -> Text {
     match rated_speed(&record.machine) {
         Some(rated) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
-            text!("{now} of rated {rated} MT/s")
+            text!("{now} of the rated {rated} MT/s")
         }
         _ => mt_s(now),
     }

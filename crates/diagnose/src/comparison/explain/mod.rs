@@ -146,7 +146,7 @@ pub(in crate::comparison) const MEMORY_LATENCY: Template =
 
 /// What both sides have: `3.15 GHz against 2.5 GHz`.
 fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
-    text!("{this} against {base}", this = this.into(), base = base.into())
+    text!("{this} vs. {base}", this = this.into(), base = base.into())
 }
 
 /// A cause whose effect was measured, where its factor makes it one.

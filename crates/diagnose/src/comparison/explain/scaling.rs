@@ -50,7 +50,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
     if threads > 1 {
         says.push(text!(
             "comparison-scaling-cores",
-            "{share} of linear scaling on {threads} threads.",
+            "{share} of linear scaling with {threads} threads.",
             share = shares(0)
         ));
     }

@@ -44,7 +44,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
                 return None;
             }
             let says = text!(
-                "disabled, {this_then} instead of {this}, against {base_then} instead of {base}",
+                "when disabled, {this_then} instead of {this}; the other, {base_then} instead of {base}",
                 this_then = ns(this_tuned),
                 this = ns(this),
                 base_then = ns(base_tuned),
@@ -61,7 +61,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
         claims::judge_neighbours(pair, speed),
         claims::judge_hypervisor(pair),
     ];
-    let figures = text!("Latency: {this} against {base}.", this = ns(this), base = ns(base));
+    let figures = text!("Latency: {this} compared with {base}.", this = ns(this), base = ns(base));
     let claims = judged.into_iter().flatten().collect();
     Some(explain_by_factors(
         pair,

@@ -48,7 +48,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));
-        let result = text!("{work}, no gain from more cores");
+        let result = text!("{work}: no gain from more cores");
         let held_back = Some(HeldBack { work: work.clone(), says: says.clone() });
         let mut explanation =
             Explanation { result, speed, says, causes, held_back, ..Explanation::default() };
@@ -64,11 +64,11 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
 
 const NO_MORE: Template = Template {
     code: "comparison-no-more",
-    words: "{big} is no faster than {small} ({figures}) with {cores} the cores.",
+    words: "{big} is no faster than {small} ({figures}), although it has {cores} the cores.",
 };
 const NO_MORE_WITH_CLOCK: Template = Template {
     code: "comparison-no-more-with-clock",
-    words: "{big} is no faster than {small} ({figures}) with {cores} the cores at {clock} the clock.",
+    words: "{big} is no faster than {small} ({figures}), although it has {cores} the cores at {clock} the clock.",
 };
 
 /// From the side of the one with more cores.
@@ -98,5 +98,5 @@ fn state_as_much(known: &Known, work: &str) -> Text {
     let as_much = steps.iter().filter(|(threads, rate)| *threads < most && *rate >= all * (1.0 - MUCH));
     let Some(fewest) = as_much.map(|(threads, _)| *threads).min() else { return Text::default() };
     let name = &known.name;
-    text!("On {name}, {fewest} threads achieve as much as {most}.")
+    text!("On {name}, {fewest} threads are as fast as {most}.")
 }

@@ -16,7 +16,7 @@ pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Un
 /// What causes that make more than the difference leave.
 pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
-    words: "The causes amount to more than the difference; unexplained: {factor}.",
+    words: "The causes add up to more than the difference; unexplained: {factor}.",
 };
 /// Which one is faster, and by how much.
 const FASTER: Template =
@@ -80,7 +80,7 @@ fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) 
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
     if causes.is_empty() {
-        text!("These results do not show what limits it.")
+        text!("These results do not show the limit.")
     } else {
         text!("Likely limits, largest first: {causes}.")
     }
@@ -99,7 +99,7 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     }
     let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
     text!(
-        "Cores and clock allow {promised}; these limits reduce it by at most {limits}. Unexplained: at least {rest}."
+        "Cores and clock allow {promised}; these limits reduce that by at most {limits}. Unexplained: at least {rest}."
     )
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
-            (!causes.is_empty()).then(|| text!("{beside}, favouring the {side} one: {causes}."))
+            (!causes.is_empty()).then(|| text!("{beside}, favouring the {side} machine: {causes}."))
         };
         let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
@@ -146,10 +146,10 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     let mut causes = list_side(&e.causes, false, most, &say);
     let main = match causes.len() {
         0 if e.causes.is_empty() => {
-            return text!("comparison-unexplained", "These results do not explain it.");
+            return text!("comparison-unexplained", "These results do not explain the difference.");
         }
         0 => Text::default(),
-        _ if is_little(e) => text!("comparison-little", "These explain little of it: {causes}."),
+        _ if is_little(e) => text!("comparison-little", "These causes explain only little: {causes}."),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

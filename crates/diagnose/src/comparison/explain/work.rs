@@ -25,7 +25,7 @@ pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
     Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
 /// Results derived from declared instructions.
 pub(in crate::comparison) const DECLARED: Template =
-    Template { code: "comparison-declared", words: "{figures}, declared" };
+    Template { code: "comparison-declared", words: "{figures}, as declared" };
 /// Instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
@@ -34,7 +34,7 @@ pub(in crate::comparison) const ONE_THREAD: Template =
     Template { code: "comparison-cause-one-thread", words: "one thread alone" };
 /// How well all CPUs scale if no step separates cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
-    Template { code: "comparison-cause-scaling-with-siblings", words: "scaling over cores, SMT included" };
+    Template { code: "comparison-cause-scaling-with-siblings", words: "scaling across cores, including SMT" };
 
 /// A workload's results in one record.
 pub(super) struct Work<'a> {
@@ -115,7 +115,7 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
             let said = explanation.sizes.get_or_insert_default();
             said.push(text!(
                 "comparison-size-left-out",
-                "{bytes} is left out: {name} falls out there, {share} below its smaller blocks."
+                "{bytes} blocks are excluded: {name} is an outlier there, {share} slower than with smaller blocks."
             ));
         }
     }
@@ -334,7 +334,7 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (own, others) = (this.on_cores?, base.on_cores?);
     let (share, base_share) = (own.rate / this.one?.value, others.rate / base.one?.value);
     let says = against(describe_scaling(share, own.threads), describe_scaling(base_share, others.threads));
-    let name = text!("comparison-cause-scaling", "scaling over cores");
+    let name = text!("comparison-cause-scaling", "scaling across cores");
     cause(name, says, share / base_share, Vec::new())
 }
 
@@ -342,8 +342,8 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
 fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
-        1 => text!("{share} on 1 thread"),
-        _ => text!("{share} of linear scaling on {threads} threads"),
+        1 => text!("{share} with 1 thread"),
+        _ => text!("{share} of linear scaling with {threads} threads"),
     }
 }
 
@@ -373,7 +373,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     match (step.threads as f64 > step.cores, cores.whole) {
         (false, true) => text!("no siblings in use"),
         (false, false) => {
-            text!("{gain} from the cores beyond the {measured} measured")
+            text!("{gain} from cores beyond the {measured} measured")
         }
         (true, true) => text!("SMT adds {gain}"),
         (true, false) => text!(
@@ -387,7 +387,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(
-        "with all CPUs busy a core achieves {mine} of one thread alone, against {theirs}",
+        "with all CPUs busy, a core achieves {mine} of the single-thread speed, compared with {theirs}",
         mine = Value::Share(share),
         theirs = Value::Share(base_share)
     );

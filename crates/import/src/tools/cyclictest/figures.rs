@@ -127,8 +127,8 @@ impl Seen {
         };
         if let Some(thread) = self.threads.values().find(longer).filter(|_| !self.options.known) {
             let why = format!(
-                "every wake-up of thread {} took longer than its interval of {} µs: nanoseconds (-N), but no command line \
-                 shows it",
+                "every wake-up of thread {} took longer than its interval of {} µs: probably nanoseconds \
+                 (-N), but no command line confirms it",
                 thread.number,
                 thread.interval.unwrap_or(0)
             );
@@ -213,7 +213,7 @@ impl Seen {
         // Together they are one result, and a missing thread's would be a part of it.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
-            None => "no cycle had ended: there is no minimum, average or maximum",
+            None => "no cycle was complete, so there is no minimum, average or maximum",
             Some(_) if cpu.is_none() && (gap || self.lost) => "a thread's line is missing",
             Some(_) => "",
         };

@@ -22,7 +22,7 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
         seen.options = Options::read(command);
         // The other programs of rt-tests write files of the same form.
         if !seen.options.known {
-            return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is of {command}"), line);
+            return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is from {command}"), line);
         }
     }
     // The machine and its system.

@@ -250,5 +250,5 @@ fn read(how: How, value: &str) -> Result<Option<Datum>, String> {
 /// A list of CPUs; masks of them (`--hex`) are not read.
 fn cpus(value: &str) -> Result<CpuList, String> {
     let list = facts::parse_cpus(value).map_err(|error| error.to_string())?;
-    if list.is_empty() { Err(format!("{value:.60} names no CPU")) } else { Ok(list) }
+    if list.is_empty() { Err(format!("{value:.60} does not name a CPU")) } else { Ok(list) }
 }

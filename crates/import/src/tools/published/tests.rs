@@ -75,21 +75,21 @@ fn figures_facts_and_contradictions_are_read_with_their_units() {
 #[test]
 fn what_is_wrong_is_reported_with_its_line_and_no_figure_is_guessed() {
     for (line, why) in [
-        ("load.latency 117 furlongs", "is not a unit of load.latency, which is in ns"),
+        ("load.latency 117 furlongs", "is not a unit of load.latency, which uses ns"),
         ("load.latency many ns", "is not a number"),
         ("load.latency 117", "the unit is missing"),
         ("load.latency 117 ns size=3", "has no key size"),
         ("load.latency 117 ns bytes=big", "is not a size"),
-        ("load.latency 117 ns note=\"open", "a quotation has no end"),
+        ("load.latency 117 ns note=\"open", "a quotation mark is not closed"),
         ("load.latncy 117 ns", "did you mean load.latency?"),
         ("load.latency 0.001 ns", "is physically impossible"),
         ("machine.counts.packges = 2", "an inventory has no counts.packges"),
-        ("machine.counts.packages = two", "does not fit there"),
+        ("machine.counts.packages = two", "is not valid there"),
         ("machine.counts.packages = 0", "0 cannot be"),
         ("machine.counts.packages = 4294967295", "is out of range"),
         ("machine.processor.base_hz = 99 GHz", "is out of range"),
         ("machine.memory_devices.0.rated_mt_s = 32768", "is out of range"),
-        ("machine.counts.packages 2", "write machine.PATH = VALUE"),
+        ("machine.counts.packages 2", "use machine.PATH = VALUE"),
         ("machine.memory_devices[7].ranks = 2", "the entry before it is missing"),
     ] {
         let imported = import(&format!("published figures: x\n{line}\n"));

@@ -18,7 +18,7 @@ pub(super) fn choose_destinations(
 ) -> Result<Vec<(PathBuf, bool)>, Failure> {
     let several = records.len() > 1;
     let too_many = |way_out: &str| {
-        Failure::Usage(format!("the text is of {} machines ({machines}): {way_out}", records.len()))
+        Failure::Usage(format!("the input contains {} machines ({machines}): {way_out}", records.len()))
     };
     if several && (options.out.form().is_some() || to_standard_output(options)) {
         return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
@@ -41,19 +41,21 @@ pub(super) fn choose_destinations(
                 own.iter().try_for_each(|(path, _)| files::check_writable(path)).map(|()| own)
             });
             return Ok(checked.unwrap_or_else(|failure| {
-                output::complain(&format!("no record will be kept: {failure}"));
+                output::complain(&format!("no record will be saved: {failure}"));
                 Vec::new()
             }));
         }
         Some(folder) if folder.is_dir() => own(&folder),
         Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
-            std::fs::create_dir_all(&folder)
-                .map_err(|error| Failure::Cannot(format!("{}: cannot be made: {error}", folder.display())))?;
+            std::fs::create_dir_all(&folder).map_err(|error| {
+                Failure::Cannot(format!("{}: cannot be created: {error}", folder.display()))
+            })?;
             own(&folder)
         }
         Some(_) if several => {
             return Err(too_many(
-                "name a folder with --output (one whose name ends in / is made), or one of them with --only NAME",
+                "use --output with a folder (end its name with / to create it), or --only NAME for one of \
+                 them",
             ));
         }
         Some(file) => vec![(file, true)],

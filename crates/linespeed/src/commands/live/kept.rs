@@ -49,7 +49,7 @@ impl<'a> Kept<'a> {
             Ok(()) => self.until = Some(super::now()),
             Err(failure) if !self.said => {
                 self.said = true;
-                output::complain(&format!("{failure}; watching goes on"));
+                output::complain(&format!("{failure}; observation continues"));
             }
             Err(_) => {}
         }
@@ -65,7 +65,7 @@ impl<'a> Kept<'a> {
             self.write(record)
         };
         if let (Err(_), Some(until)) = (&written, &self.until) {
-            output::complain(&format!("{} has the recording until {until}", visible(file)));
+            output::complain(&format!("{} contains the recording until {until}", visible(file)));
         }
         written
     }

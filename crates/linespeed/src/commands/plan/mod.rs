@@ -61,21 +61,26 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     Some(match (plan.verify, plan.command.as_slice(), named) {
         (false, [first, ..], _) => {
             let first = first.to_string_lossy();
-            format!("to run a command both ways write linespeed plan --verify -- {first} …")
+            format!("to run a command both ways, use linespeed plan --verify -- {first} …")
         }
         (false, ..) if options.measuring.quiet_machine => {
-            "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned()
+            "--quiet-machine requires --verify: otherwise linespeed plan measures nothing".to_owned()
         }
         (false, ..) => return None,
         (true, _, Some(record)) => {
             let record = record::phrase::visible(Path::new(record));
-            format!("--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command")
+            format!(
+                "--verify runs the command on this machine, so it takes no record: omit {record}, or \
+                 omit --verify and the command"
+            )
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints what the layout gave and --as only lines to paste: leave one of them out".to_owned()
+            "--verify prints a measured result and --as only lines to paste: omit one of them".to_owned()
         }
         (true, [], _) => {
-            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned()
+            "nothing to run; use linespeed plan --verify -- COMMAND ({threads} in it means threads per \
+             process)"
+                .to_owned()
         }
         _ => return None,
     })
@@ -95,8 +100,8 @@ fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
 fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
     let why = match there.as_slice() {
-        [] => "this layout is what happens without binding".to_owned(),
-        tools => format!("no lines of this layout for it; available: {}", tools.join(", ")),
+        [] => "this layout is the same as no binding".to_owned(),
+        tools => format!("this layout cannot be expressed for it; available: {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }

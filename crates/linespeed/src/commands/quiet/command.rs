@@ -101,7 +101,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::Cannot(format!(
-        "{}; the command was not run, and everything is as it was",
+        "{}; the command was not run, and all settings are as before",
         missing.join("; ")
     )))
 }
@@ -115,6 +115,6 @@ impl Watcher for Ending {
     }
 
     fn left(&mut self, left: &[Process]) {
-        say_left(&name_processes(left), "the knobs stay until it ends; Ctrl-C ends it");
+        say_left(&name_processes(left), "the knobs stay set until it ends; Ctrl-C ends it");
     }
 }

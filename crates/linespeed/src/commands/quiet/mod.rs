@@ -55,13 +55,11 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
-        let why = "linespeed quiet has no use for --output, except with --json -- COMMAND";
+        let why = "linespeed quiet does not support --output, except with --json -- COMMAND";
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
-        return Err(Failure::usage(
-            "standard output is the command's: leave --markdown out, or write --json",
-        ));
+        return Err(Failure::usage("standard output is the command's: omit --markdown, or use --json"));
     }
     // A proof of a command takes a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
@@ -74,7 +72,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     }
     let (are, s) = if idle.len() == 1 { ("is", "s") } else { ("are", "") };
     Err(Failure::Usage(format!(
-        "{} {are} set for CPUs that are to be quiet, and need{s} to know which: linespeed quiet --cpus LIST {} …",
+        "{} {are} set for selected CPUs only, and need{s} a list of them: linespeed quiet --cpus LIST {} …",
         idle.join(", "),
         idle.join(" ")
     )))
@@ -84,7 +82,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all = KNOBS.iter().map(|knob| knob.name);
     // A command without -- is taken for a knob.
-    let unknown = |name: &String| unknown_name("knob (a command stands after --)", name, all.clone());
+    let unknown = |name: &String| unknown_name("knob (put a command after --)", name, all.clone());
     given.iter().map(|name| find(name).map(|knob| knob.name).ok_or_else(|| unknown(name))).collect()
 }
 

@@ -33,7 +33,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let proof = if quiet.command.is_empty() {
         let (proof, cache) = prove_knobs(request)?;
         if let Some(Err(why)) = cache.map(keep) {
-            output::notice(&options.out, &format!("not kept for linespeed quiet: {why}"));
+            output::notice(&options.out, &format!("not saved for linespeed quiet: {why}"));
         }
         proof
     } else {

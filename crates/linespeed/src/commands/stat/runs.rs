@@ -60,7 +60,8 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
     for number in 0..all {
         if input.before(number) {
             output::complain(
-                "the first run read all of standard input, a pipe; later runs find none. Give a file instead: < FILE",
+                "the first run read all of standard input (a pipe), so later runs get nothing. Use a file \
+                 instead: < FILE",
             );
         }
         match prepare.map(|line| prepare_run(line, job, stop, &mut tell)).transpose() {

@@ -168,8 +168,6 @@ impl Observer for Heard<'_> {
     }
 
     fn leaves_pipe(&mut self) {
-        output::complain(
-            "standard input is a pipe, which none of the commands reads. Give a file instead: < FILE",
-        );
+        output::complain("standard input is a pipe, and no command receives it. Use a file instead: < FILE");
     }
 }

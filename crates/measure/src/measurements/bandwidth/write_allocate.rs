@@ -137,7 +137,7 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     if high < 0.0 || low > 1.0 {
         return Some(text!(
             "bus-bytes-no-share",
-            "the estimate is {low} to {high}, which is no valid share: the bus handles mixed reads and writes differently",
+            "the estimate is {low} to {high}, which is not a valid share: the bus handles mixed reads and writes differently",
             low = share(low),
             high = share(high)
         ));

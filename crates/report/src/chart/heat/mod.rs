@@ -30,9 +30,9 @@ pub(crate) struct Heat {
     pub unit: &'static str,
     /// Whether the larger value is the slower one.
     pub lower_is_better: bool,
-    /// What a row is: `node that asks`.
+    /// What a row is: `requesting node`.
     pub down: String,
-    /// What a column is: `node of the memory`.
+    /// What a column is: `memory node`.
     pub across: String,
     /// The rows.
     pub rows: Vec<Head>,
@@ -223,8 +223,8 @@ pub(crate) mod tests {
             title: "Latency".to_owned(),
             unit: "ns",
             lower_is_better: true,
-            down: "node that asks".to_owned(),
-            across: "node of the memory".to_owned(),
+            down: "requesting node".to_owned(),
+            across: "memory node".to_owned(),
             diagonal: true,
             rows: heads.clone(),
             columns: heads,

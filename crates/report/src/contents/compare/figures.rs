@@ -78,7 +78,7 @@ fn head(mark: &str, name: &str) -> String {
 fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let (watches, single) = (is_of_watches(c), others.len() == 1);
-    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
+    let mut heads = vec!["result".to_owned(), head("#", &called(c, c.baseline))];
     for other in &others {
         heads.extend([
             head("#", &called(c, *other)),
@@ -115,7 +115,10 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         table.row(cells);
     }
     if signs {
-        table.note("▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or single results");
+        table.note(
+            "▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or \
+             measured only once",
+        );
     }
     table.finished()
 }
@@ -192,7 +195,7 @@ fn sign(cell: &Cell) -> &'static str {
 
 /// Many records: where the baseline stands among them.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let heads = ["figure", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
+    let heads = ["result", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
     let mut table = Table::new(title, None, heads);
     for row in rows {
         let mut all: Vec<(f64, usize)> = row
@@ -227,7 +230,8 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲ and ▼: number of records faster and slower than the baseline beyond noise; - for single results",
+        "▲, ▼: records faster, slower than the baseline beyond noise; -: measured only once, so noise is \
+         unknown",
     );
     table.finished()
 }

@@ -124,7 +124,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
         let base = label(c, c.baseline);
         let shown = if all > MOST { format!("; {MOST} of {all}, the largest first") } else { String::new() };
         bars.title = format!("Speed compared with {base}: left of 1× slower, right faster{shown}");
-        bars.legend.push((Fill::Same, "no difference resolved, or single results".to_owned()));
+        bars.legend.push((Fill::Same, "no difference resolved, or measured only once".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
             several => bars.legend.extend(several.iter().map(|other| {

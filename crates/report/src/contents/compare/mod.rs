@@ -205,7 +205,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
 fn refused(c: &Comparison) -> Block {
     let mut section = Section::new("Not comparable");
     for refusal in c.refused.iter().take(MOST_REFUSALS) {
-        let figures = count_noun(refusal.figures, "figure");
+        let figures = count_noun(refusal.figures, "result");
         let text = format!("{} ({figures} of {})", refusal.why, names(c, &refusal.subjects));
         section.add(refusal.metrics.join(", "), text);
     }

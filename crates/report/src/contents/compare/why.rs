@@ -50,7 +50,7 @@ fn causes(explanation: &Explanation) -> Section {
     let mut section = Section::new("Causes");
     let mut add = |cause: &Cause, part: &str| {
         let how = if cause.measured { "measured" } else { "modelled" };
-        let despite = if cause.despite { ", works the other way" } else { "" };
+        let despite = if cause.despite { ", has the opposite effect" } else { "" };
         section.add(
             format!("{part}{} {}", effect(cause.factor), cause.name),
             format!("{} ({how}{despite})", cause.says),

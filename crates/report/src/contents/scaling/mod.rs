@@ -164,7 +164,8 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(
-            "{WORKLOADS} workloads and {PLACEMENTS} placements of each at most; all {all} lines are in the record"
+            "limited to {WORKLOADS} workloads with {PLACEMENTS} placements each; the record has all {all} \
+             lines"
         ));
     }
     for (number, (name, lines)) in workloads.iter().enumerate() {
@@ -210,7 +211,7 @@ fn without_the_same_for_all(table: &mut Table) {
     let Some(first) = table.rows.first().map(|row| row[PLACEMENT].clone()) else { return };
     if table.rows.iter().all(|row| row[PLACEMENT] == first) {
         table.rows.iter_mut().for_each(|row| row[PLACEMENT].clear());
-        table.note(&format!("placement of all: {first}"));
+        table.note(&format!("placement for all: {first}"));
     }
 }
 

@@ -142,7 +142,7 @@ fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
     let watch = record.watch.as_ref().unwrap();
     assert_eq!(waits(watch).rows[0][1], "0.80");
     let text = show(&record, &Style::default());
-    assert!(text.contains("looks, of the threads that the kernel counts as blocked"), "{text}");
+    assert!(text.contains("samples, scaled to the threads that the kernel counts as blocked"), "{text}");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_record_of_no_moment_is_shown() {
     let mut record = watched(1, "");
     record.watch = Some(Watch::default());
     let text = Screen::draw(&Style::default(), |screen| draw_record(screen, &record, true, "watch.json"));
-    assert!(text.starts_with("Watched 0 s."), "{text}");
-    assert!(crate::page::html(&record).contains("Watched"));
+    assert!(text.starts_with("Observed 0 s."), "{text}");
+    assert!(crate::page::html(&record).contains("Observed"));
     assert_eq!(crate::csv::record(&record).lines().count(), 1);
 }

@@ -74,8 +74,8 @@ pub fn full(shape: Shape) -> Record {
         )
         .with_remedy("echo 600 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"),
         Coverage::impossible("counters", "this machine shows no PMU"),
-        Coverage::skipped("numa", "not asked for"),
-        Coverage::skipped("core-to-core", "not asked for"),
+        Coverage::skipped("numa", "not requested"),
+        Coverage::skipped("core-to-core", "not requested"),
     ];
     diagnose(&mut record);
     record
