@@ -134,7 +134,7 @@ mod tests {
         timed(&mut record, AGAIN, "on", 0.995e9);
         let found = layers(&record);
         assert_eq!((found[0].layer.as_str(), found[0].says.code()), (AGAIN, Some("layer-shorter")));
-        assert!(found[0].says.to_string().starts_with("0.5 % shorter"), "{}", found[0].says);
+        assert!(found[0].says.to_string().starts_with("0.5 % faster"), "{}", found[0].says);
         assert!(found[1].says.is(&FASTEST));
     }
 

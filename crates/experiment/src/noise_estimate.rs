@@ -387,7 +387,10 @@ mod tests {
         let mut noise = noise(0.01);
         noise.hypervisor = true;
         let reported = noise.describe().unwrap();
-        assert!(reported.contains("up to 2.00 % of a CPU taken by the OS for other tasks"), "{reported}");
+        assert!(
+            reported.contains("up to 2.00 % of a CPU's time taken by the OS for other tasks"),
+            "{reported}"
+        );
         assert!(reported.contains("0.1 % by the hypervisor (steal)"), "{reported}");
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));

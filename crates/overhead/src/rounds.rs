@@ -314,7 +314,7 @@ mod tests {
     fn other_bytes_another_place_or_another_count_refuse_the_run() {
         let wrongs: [(Wrong, &str); 4] = [
             (|pass, _| pass.crc ^= 1, "ran different code"),
-            (|pass, _| pass.page_offset = 64, "at 64 of its page"),
+            (|pass, _| pass.page_offset = 64, "at page offset 64"),
             (|pass, _| pass.primes += 1, "but there are 78498"),
             (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),
         ];

@@ -117,7 +117,7 @@ fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
             &format!("{head}command = [\"a\"]\n[settings.threads]\nvalue = 1"),
             "mine.toml:4: threads is filled in",
         ),
-        ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name is"),
+        ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name has"),
     ];
     for (text, expected) in cases {
         let reported = complaint(text);

@@ -151,7 +151,7 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
     File::create(&place).unwrap().set_len(1 << 30).unwrap();
     show(&place).fails(3, &["disk.img", "1,073,741,824 bytes", "is it the right file?"]);
     // A pipe or a device does not tell its size.
-    ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "more than any record"]);
+    ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "more than a record can have"]);
 }
 
 #[test]
@@ -211,11 +211,11 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
     for (text, variable, said) in [
         ("\n--colour always", "", &["options line 2", "no option --colour"][..]),
         ("--color blue", "", &["options line 1", "blue"]),
-        ("list", "", &["options line 1", "list is no option"]),
+        ("list", "", &["options line 1", "list is not an option"]),
         ("--color 'al", "", &["options line 1", "quote"]),
         // It would be a command to run.
-        ("--color always sh", "", &["options line 1", "more than --color takes"]),
-        ("list --json sh", "", &["options line 1", "more than --json takes"]),
+        ("--color always sh", "", &["options line 1", "one value too many for --color"]),
+        ("list --json sh", "", &["options line 1", "too many for --json"]),
         ("", "--nothing", &["LINESPEED_OPTS", "no option --nothing"]),
     ] {
         ran(&["list"], text, variable).fails(2, said);

@@ -264,7 +264,7 @@ fn whatever_is_printed_is_markdown_and_figures_are_a_table_with_one_head() {
         let is_list = ["reference", "explain", "list"].contains(&args[args.len() - 1]);
         assert!(!is_list || text.starts_with("| "), "{args:?}: {text}");
         let Some(head) = head else {
-            form("--csv").fails(2, &["leave"]);
+            form("--csv").fails(2, &["omit "]);
             continue;
         };
         let table = form("--csv").succeeds().stdout;

@@ -217,7 +217,7 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json().unwrap()).unwrap();
     std::fs::write(ours.join(format!("{host}-20260103T030405Z.json")), "{ broken").unwrap();
     let after = plan(&[]);
-    assert!(!pages(&after) && after.sources[0].to_string().starts_with("load.latency of 20"), "{after:?}");
+    assert!(!pages(&after) && after.sources[0].to_string().starts_with("load.latency from 20"), "{after:?}");
     assert!(!after.sources[0].to_string().contains("unreliable"), "{after:?}");
     // A newer one whose figures are in doubt stands behind it, and alone it is taken with a word on that.
     let mut noisy = record.clone();
@@ -254,7 +254,7 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     ran(["plan", "--", "ls"]).fails(2, &["--verify -- ls"]);
     ran(["plan", "--verify"]).fails(2, &["nothing to run", "-- COMMAND"]);
     let two = ran(["plan", "--verify", empty, "--", "true"]);
-    two.fails(2, &["--verify runs the command on this machine", "leave", "empty.json out"]);
+    two.fails(2, &["--verify runs the command on this machine", "omit", "empty.json"]);
     let two = ran(["plan", "--verify", "--as", "numactl", "--", "true"]);
     two.fails(2, &["--verify", "--as", "omit one of them"]);
     ran(["plan", "--quick"]).fails(2, &["plan does not support --quick"]);

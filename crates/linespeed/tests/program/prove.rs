@@ -23,7 +23,7 @@ fn each_of_the_four_comparisons_is_made_or_said_why_not() {
     reported.extend(names(&proof, "not_compared", "comparison"));
     for (words, what) in [
         (["boost", "boost"], "boost"),
-        (["unbound", "affinity"], "affinity"),
+        (["unpinned", "affinity"], "affinity"),
         (["nice", "nice"], "priority"),
         (["cold", "cold"], "the page cache"),
     ] {

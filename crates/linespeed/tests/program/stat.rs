@@ -124,7 +124,7 @@ fn what_forks_away_is_waited_for_and_said() {
     }
     let (ran, record) = record_of(&[], &["sh", "-c", "(sleep 0.8) & exit 4"]);
     assert_eq!(ran.code, Some(4));
-    assert!(flat(&ran.stderr).contains("forked away: 1 process (sleep)"), "{}", ran.stderr);
+    assert!(flat(&ran.stderr).contains("1 process (sleep) outlived it and was waited for"), "{}", ran.stderr);
     assert!(ran.stderr.contains("left running: Ctrl-C ends it"), "nobody said why it waits: {}", ran.stderr);
     let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.value() >= 0.8, "what forked away was not waited for: {}", time.value());

@@ -151,7 +151,7 @@ fn what_cannot_be_meant_is_refused_in_a_line() {
         "stat", "--", "a", ":::", "b", ":::", "c", ":::", "d", ":::", "e", ":::", "f", ":::", "g", ":::",
         "h", ":::", "i",
     ])
-    .fails(2, &["8 at most"]);
+    .fails(2, &["at most 8"]);
     ran(["stat", "--for", "1s", "-r", "3", "--", "true", ":::", "true"]).misused(&["--for"]);
     ran(["stat", "--prepare", "true", "-p", "1"]).misused(&["--prepare"]);
 }

@@ -211,7 +211,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         let named = left.iter().take(MOST_LEFT).cloned().collect::<Vec<_>>().join(", ");
         let count = left.len();
         text.push_str(&format!(
-            "; it left processes running: {count} {} ({named}) outlived it and {} waited for",
+            "; {count} {} ({named}) outlived it and {} waited for",
             agree(count, "process", "processes"),
             agree(count, "was", "were")
         ));

@@ -484,7 +484,7 @@ mod tests {
         (bandwidth.ceiling, bandwidth.source) = (Some(51.2e9), Some(CeilingSource::Parts));
         assert_eq!(
             delivered(&record, &bandwidth),
-            "43.1 GB/s against 51.2 GB/s (parts); best read 44.0 GB/s"
+            "43.1 GB/s, ceiling 51.2 GB/s (parts); best read 44.0 GB/s"
         );
     }
 }

@@ -130,7 +130,7 @@ mod tests {
         for words in [
             "sh -c 'it'\\''s'",
             "exit code 0 in 1 of 2 runs, killed by SIGKILL (9) in 1 of 2 runs",
-            "forked away: 1 process (daemon)",
+            "1 process (daemon) outlived it and was waited for",
             "Bound by one thread: One thread did it.",
             "Try: more threads",
             "worker 0",
