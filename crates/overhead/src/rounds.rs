@@ -316,7 +316,7 @@ mod tests {
             (|pass, _| pass.crc ^= 1, "ran different code"),
             (|pass, _| pass.page_offset = 64, "at page offset 64"),
             (|pass, _| pass.primes += 1, "but there are 78498"),
-            (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),
+            (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "before: "),
         ];
         for (wrong, says) in wrongs {
             let why = run_made(vec![made("user"), Made { wrong, ..made("guest user") }], 1)

@@ -279,6 +279,6 @@ fn whatever_is_printed_is_markdown_and_figures_are_a_table_with_one_head() {
         assert!(lines.iter().all(|line| columns(line) == count), "{args:?}: {table}");
     }
     // What is a command's own has no form.
-    let refused = ran(["quiet", "--markdown", "--", "true"]).fails(2, &["leave --markdown", "--json"]);
+    let refused = ran(["quiet", "--markdown", "--", "true"]).fails(2, &["omit --markdown", "--json"]);
     assert_eq!((refused.stdout.as_str(), refused.stderr.lines().count()), ("", 1));
 }
