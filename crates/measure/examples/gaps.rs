@@ -106,9 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Whether a run beside the load names it. The emulator's host may cause a run's longest gaps.
 fn is_named(load: &Load, linespeed: &str) -> Result<bool, Box<dyn Error>> {
     for _ in 0..RUNS {
-        let _ = fs::write("/dev/kmsg", format!("gaps: {} begins\n", load.what));
         let gaps = measured_beside(load, linespeed)?;
-        let _ = fs::write("/dev/kmsg", format!("gaps: {} ended\n", load.what));
         let traced = gaps
             .iter()
             .filter(|gap| gap.witness == Witness::Trace && load.cpu.is_none_or(|cpu| gap.cpu == cpu));
