@@ -1,14 +1,15 @@
-//! What `linespeed --version` prints: a release names the commit that it was built from, with a `+` where the sources were changed.
+//! What `linespeed --version` prints: a release names the commit that it was built from, with a `+` if the sources were changed.
+//! `LINESPEED_COMMIT` names it for sources outside their repository.
 
 use std::process::Command;
 
 fn main() {
-    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=LINESPEED_COMMIT");
     // Other builds would be made anew after each commit.
-    let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = if release { commit() } else { None };
-    println!("cargo::rustc-env=LINESPEED_VERSION={version}{}", commit.unwrap_or_default());
+    let release = std::env::var("PROFILE").ok().filter(|profile| profile == "release");
+    let commit = release.and_then(|_| std::env::var("LINESPEED_COMMIT").ok().or_else(commit));
+    let commit = commit.map_or_else(String::new, |commit| format!(" ({commit})"));
+    println!("cargo::rustc-env=LINESPEED_VERSION={}{commit}", env!("CARGO_PKG_VERSION"));
 }
 
 /// The commit, where these sources are those of a repository and do not just lie in one.
@@ -17,7 +18,7 @@ fn commit() -> Option<String> {
     println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
     println!("cargo::rerun-if-changed=..");
     let changed = if git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() { "" } else { "+" };
-    Some(format!(" ({}{changed})", git(&["rev-parse", "--short=10", "HEAD"])?))
+    Some(git(&["rev-parse", "--short=10", "HEAD"])? + changed)
 }
 
 fn git(words: &[&str]) -> Option<String> {

@@ -16,7 +16,10 @@ def trial(made):
     target.mkdir()
     (target / "packaging").symlink_to(made.kept)
     when = made.run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip()
-    environment = os.environ | {"CARGO_TARGET_DIR": str(target), "SOURCE_DATE_EPOCH": when, "TZ": "Asia/Tokyo", "LANG": "C.UTF-8"}
+    commit = made.run("git", "rev-parse", "--short=10", "HEAD", cwd=ROOT).strip()
+    if made.run("git", "status", "--porcelain", "--untracked-files=no", cwd=ROOT).strip():
+        commit += "+"
+    environment = os.environ | {"CARGO_TARGET_DIR": str(target), "SOURCE_DATE_EPOCH": when, "LINESPEED_COMMIT": commit, "TZ": "Asia/Tokyo", "LANG": "C.UTF-8"}
     environment.pop("LINESPEED_PACKAGES", None)
     subprocess.run(["bash", "-c", "umask 077 && exec packaging/build"], cwd=place, env=environment, check=True, timeout=3000)
     first, second = ((folder / "SHA256SUMS").read_text() for folder in (made.linespeed, target / "packages"))
