@@ -7,8 +7,9 @@ use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers,
 /// The most values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
-/// The most other functions whose code is read for one sample.
+/// The most other functions whose code is read for one sample, and if calls are followed.
 const MOST_FETCHED: u32 = 3;
+const MOST_CALLED: u32 = 64;
 /// How far into a function an instruction is searched for, bytes.
 const FUNCTION: u64 = 512;
 /// The link register of AArch64.
@@ -60,6 +61,8 @@ pub(super) struct Ahead<'a, R> {
     reads: usize,
     /// Whether forward branches with an unknown condition are taken.
     pub(super) forward: bool,
+    /// Whether every called function is followed. Otherwise only one with the wanted instruction is, and the others lose registers.
+    pub(super) calls: bool,
 }
 
 /// An executed instruction.
@@ -102,7 +105,14 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
             read,
             reads: 0,
             forward: false,
+            calls: false,
         }
+    }
+
+    /// Without the values of these registers.
+    pub(super) fn without(mut self, registers: Registers) -> Self {
+        self.lose(registers);
+        self
     }
 
     fn register(&self, number: u8) -> Option<u64> {
@@ -171,7 +181,8 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     fn fetch(&mut self) -> Option<Instruction> {
         let at = self.at;
         let known = self.code.at(at).or_else(|| self.other.as_ref()?.at(at));
-        if known.is_some() || self.fetched >= MOST_FETCHED {
+        let most = if self.calls { MOST_CALLED } else { MOST_FETCHED };
+        if known.is_some() || self.fetched >= most {
             return known;
         }
         self.fetched += 1;
@@ -179,9 +190,9 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.other.as_ref()?.at(at)
     }
 
-    /// Whether a function that begins here contains the instruction to reach.
+    /// Whether a function that begins here is followed: it contains the instruction to reach, or all are.
     fn is_wanted(&self, begin: u64) -> bool {
-        self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
+        self.calls || self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
     }
 
     /// Notes a function's return address: on the stack, or in X30.
@@ -328,6 +339,11 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
+    /// Whether no more of the thread's memory is read.
+    pub(super) fn is_at_limit(&self) -> bool {
+        self.reads >= MOST_READ
+    }
+
     /// The content of memory: what was stored there, or the thread's current value.
     fn load(&mut self, address: u64, bytes: u8) -> Option<u64> {
         let end = address.checked_add(bytes.into())?;
@@ -337,11 +353,12 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
             let whole = one.at == address && one.bytes >= bytes;
             return one.value.filter(|_| whole).map(|value| cut(value, bytes));
         }
-        self.reads += 1;
-        if self.reads > MOST_READ {
+        if self.is_at_limit() {
             return None;
         }
         let (value, at_sample) = (self.read)(address, bytes)?;
+        // What stood on the stack at the sample is here already.
+        self.reads += usize::from(!at_sample);
         self.is_now |= !at_sample;
         Some(value)
     }

@@ -114,6 +114,11 @@ impl Judged<'_> {
         self.held.is_some_and(|held| held.by == by)
     }
 
+    fn weight(&self) -> f64 {
+        let in_order = self.place.filter(|(touch, _)| touch.sequential && !self.seen.flushed);
+        in_order.map_or(1.0, |(touch, _)| touch.weight)
+    }
+
     fn is_far(&self) -> bool {
         self.seen.flushed || self.is_held_by(Fits::Nothing)
     }
@@ -162,7 +167,10 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         });
         working_set(of_level.collect())
     };
-    let far = share(count(&|one| one.is_far()));
+    let sum = |is: &dyn Fn(&Judged) -> bool| {
+        all.iter().filter(|one| is(one)).map(Judged::weight).sum::<f64>().max(0.0).round() as u64
+    };
+    let far = share(sum(&|one| one.is_far()));
     let cached = |level: Fits| {
         // Memory accessed in order is there before it is needed.
         let waits =
@@ -185,7 +193,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         lost,
         loads: sure(count(&|one| one.seen.load.is_some())),
         far,
-        sequential: sure(count(&|one| {
+        sequential: sure(sum(&|one| {
             !one.seen.flushed && one.held == Some(Held { by: Fits::Nothing, sequential: true })
         })),
         last_cache,

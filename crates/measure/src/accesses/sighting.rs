@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::ahead::{Ahead, Known};
-use super::code::{Code, Load, Mapped, Site, Waits};
+use super::code::{Code, Load, Mapped, Site, Strides, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
@@ -59,6 +59,20 @@ pub(super) struct Touch {
     pub(super) sequential: bool,
     /// Whether other processes share that memory.
     pub(super) shared: bool,
+    /// How many samples this one counts for if its memory is accessed in order.
+    pub(super) weight: f64,
+}
+
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+
+/// The weight of a sample at a load that goes through memory in strides of so many bytes. A program that waits for memory does so
+/// where it first touches a line. One that computes is sampled at all elements of a line alike: then the weights add up to zero.
+fn weight(address: u64, stride: u64) -> f64 {
+    match address % LINE < stride {
+        false if (1..LINE).contains(&stride) => -(stride as f64) / (LINE - stride) as f64,
+        _ => 1.0,
+    }
 }
 
 /// Evaluates a sample; `page`: the state of its process's page at an address, `value`: the value there.
@@ -77,52 +91,56 @@ pub(super) fn see(
         let of_frame = load.memory.at.is_some_and(|at| at.registers().meets(frames));
         of_frame && (stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE)).contains(&address)
     };
-    let mut touch = |load: &Load, address: u64, short: Option<bool>| {
-        let there = page(address);
-        let sequential = match (load.memory.order, short) {
+    let Site { code, load, own, last_now, .. } = site;
+    let mut find = |load: &mut Load| {
+        let known = |address: u64, bytes: u8| match sample.on_stack(stack, address, bytes) {
+            Some(there) => Some((there, true)),
+            None => value(address, bytes).map(|now| (now, false)),
+        };
+        let found = addresses(sample, code.as_ref()?, load, known, elsewhere)?;
+        let there = page(found.address);
+        let sequential = match (load.memory.order, load.strides.is_short()) {
             (Order::Sequential, _) => true,
             // Vectors are parts of arrays, unless a loop shows otherwise.
             (Order::Vector, short) => short != Some(false),
             (Order::Unknown, short) => short == Some(true),
         };
-        let shared = there == Some(Mapped::Shared);
-        let Load { at, atomic, .. } = *load;
-        let touch = Touch { place: at, address, atomic, writes: load.memory.writes, sequential, shared };
-        (touch, there.is_some())
+        let Strides { length, .. } = load.strides;
+        let of_sample = found.address.wrapping_sub(if found.is_had { 0 } else { length });
+        let touch = Touch {
+            place: load.at,
+            address: found.address,
+            atomic: load.atomic,
+            writes: load.memory.writes,
+            sequential,
+            shared: there == Some(Mapped::Shared),
+            weight: weight(of_sample, length),
+        };
+        Some((touch, there.is_some(), found))
     };
     let mut hidden = false;
-    let awaited = site.load.and_then(|load| {
-        let known = |address: u64, bytes: u8| match sample.on_stack(stack, address, bytes) {
-            Some(there) => Some((there, true)),
-            None => value(address, bytes).map(|now| (now, false)),
-        };
-        let found = addresses(sample, site, &load, known, elsewhere);
+    let awaited = load.as_mut().and_then(|load| match find(load) {
+        Some((touch, ..)) if is_near(load, touch.address) => None,
         // An address computed from possibly overwritten registers counts only if there is memory.
-        let awaited = found.map(|found| {
-            let short = site.strides.is_short();
-            (touch(&load, found.address, short), found, found.address)
-        });
-        match awaited {
-            Some((_, _, address)) if is_near(&load, address) => None,
-            Some(((touch, there), found, _)) if there || found.is_had => {
-                // Memory read now gives one address for all samples that are evaluated now.
-                let again = found.is_now && site.last_now == Some((at, found.address));
-                site.last_now = found.is_now.then_some((at, found.address));
-                hidden = again;
-                (!again).then_some(touch)
-            }
-            _ => {
-                hidden = true;
-                None
-            }
+        Some((touch, there, found)) if there || found.is_had => {
+            // Memory read now gives one address for all samples that are evaluated now.
+            let again = found.is_now && *last_now == Some((at, found.address));
+            *last_now = found.is_now.then_some((at, found.address));
+            hidden = again;
+            (!again).then_some(touch)
+        }
+        _ => {
+            hidden = true;
+            None
         }
     });
-    let own = site.own.and_then(|own| {
-        let address = own.memory.at?.address(|number| register(sample, number), own.end)?;
-        (!is_near(&own, address)).then(|| touch(&own, address, None).0)
+    let own = own.as_mut().and_then(|own| {
+        own.memory.at?;
+        let (touch, _, found) = find(own)?;
+        (found.is_had && !is_near(own, touch.address)).then_some(touch)
     });
     // A sequential sum waits for the previous sum, and hardly for its loads.
-    let sums = site.chained && site.strides.steps() && !hidden;
+    let sums = site.chained && site.load.is_some_and(|load| load.strides.steps()) && !hidden;
     let (load, waits) = if sums { (None, Waits::Float) } else { (site.load.map(|load| load.at), site.waits) };
     Seen {
         at,
@@ -155,23 +173,59 @@ struct Found {
     is_now: bool,
 }
 
-/// The address of the load. Learns from some of them whether it accesses memory in short strides.
+/// The address of a load. Learns from some of them whether it accesses memory in short strides.
 fn addresses(
     sample: &Sample,
-    site: &mut Site,
-    load: &Load,
-    value: impl FnMut(u64, u8) -> Option<Known>,
+    code: &Code,
+    load: &mut Load,
+    mut value: impl FnMut(u64, u8) -> Option<Known>,
     elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Option<Found> {
     let had =
         load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
-    let Site { code, strides, .. } = site;
-    if had.is_some() && strides.all() >= STRIDES {
-        return had.map(|address| Found { address, is_had: true, is_now: false });
+    let had = had.map(|address| Found { address, is_had: true, is_now: false });
+    if had.is_some() && load.strides.all() >= STRIDES {
+        return had;
     }
-    let mut ahead =
-        Ahead::new((code.as_ref()?, elsewhere), (sample.ip, load.at), &sample.registers, load.sets, value);
-    let (mut last, mut first, mut follows) = (had, None, None);
+    let mut next = next_address(sample, (code, elsewhere), load, had, false, &mut value);
+    // Unoptimized code calls a function for each element of an array.
+    if load.strides.all() == 0 && load.strides.searches < STRIDES {
+        load.strides.searches += 1;
+        next = next.or(next_address(sample, (code, elsewhere), load, had, true, &mut value));
+    }
+    had.or(next).or_else(|| again(sample, (code, elsewhere), load, value))
+}
+
+/// The address of a load, computed again by the instructions before it.
+fn again<'a>(
+    sample: &Sample,
+    code: (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
+    load: &Load,
+    value: impl FnMut(u64, u8) -> Option<Known>,
+) -> Option<Found> {
+    let (from, lost) = load.replay?;
+    let ahead = Ahead::new(code, (from, load.at), &sample.registers, Registers::default(), value);
+    let mut ahead = ahead.without(lost);
+    ahead.calls = true;
+    let mut steps = std::iter::from_fn(|| ahead.step()).take(MOST as usize);
+    let step = steps.find(|step| step.at == load.at)?;
+    Some(Found { address: step.address?, is_had: false, is_now: step.is_now })
+}
+
+/// The address of a load when the thread reaches it again, through all functions that it calls or only through those that contain
+/// the load.
+fn next_address<'a>(
+    sample: &Sample,
+    code: (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
+    load: &mut Load,
+    had: Option<Found>,
+    calls: bool,
+    value: impl FnMut(u64, u8) -> Option<Known>,
+) -> Option<Found> {
+    let mut ahead = Ahead::new(code, (sample.ip, load.at), &sample.registers, load.sets, value);
+    let strides = &mut load.strides;
+    ahead.calls = calls;
+    let (mut last, mut first, mut follows) = (had.map(|had| had.address), None, None);
     let (mut parts, mut lost, mut covered) = (false, false, 0);
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
@@ -191,7 +245,7 @@ fn addresses(
         }
         // A known address was followed by an unknown one: its short strides were a part.
         if step.address.is_none() && in_short.is_some() {
-            lost = true;
+            lost = !ahead.is_at_limit();
             break;
         }
         rounds += 1;
@@ -203,7 +257,10 @@ fn addresses(
             let is_short = before.abs_diff(now) < STRIDE;
             // If it continues elsewhere after some short strides, those were a part.
             parts |= in_short == Some(true) && !is_short;
-            covered = if is_short { covered + before.abs_diff(now) } else { covered };
+            if is_short {
+                strides.length = before.abs_diff(now);
+                covered += strides.length;
+            }
             in_short = Some(is_short);
         }
         last = step.address.or(last);
@@ -213,7 +270,9 @@ fn addresses(
         // It is still in its loop, or has left it for an unknown place.
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
-            || (!lost && steps >= far && steps - last_round <= 4 * (steps / rounds.max(1)));
+            || (!lost
+                && (steps >= far || ahead.is_at_limit())
+                && steps - last_round <= 4 * (steps / rounds.max(1)));
         match in_short {
             Some(true) if goes_on => strides.short += 1,
             Some(false) if covered >= RUN_BYTES => strides.short += 1,
@@ -223,8 +282,5 @@ fn addresses(
             None => {}
         }
     }
-    match had {
-        Some(address) => Some(Found { address, is_had: true, is_now: false }),
-        None => first.or(follows),
-    }
+    first.or(follows)
 }

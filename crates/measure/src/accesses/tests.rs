@@ -86,6 +86,33 @@ fn a_sample_belongs_to_the_load_whose_value_it_waits_for() {
 }
 
 #[test]
+fn an_address_that_nothing_else_shows_is_computed_again_from_the_stack() {
+    const FRAME: u64 = 0x7ffc_0000_0100;
+    let frame = [(RBP, FRAME), (4, FRAME - 0x40), (RAX, 0x7f00_0000_9000)];
+    // As gcc -O0 makes of `node = table->buckets[index];`: mov -0x18(%rbp),%rax; mov (%rax),%rax; mov -0x20(%rbp),%rdx; shl $3,%rdx;
+    // add %rdx,%rax; mov (%rax),%rax; mov %rax,-8(%rbp); ret.
+    let bucket = "48 8b 45 e8 48 8b 00 48 8b 55 e0 48 c1 e2 03 48 01 d0 48 8b 00 48 89 45 f8 c3";
+    let values = [(FRAME - 0x18, 0x6000_0000), (0x6000_0000, 0x7f00_0000_0000), (FRAME - 0x20, 5)];
+    let of_bucket = seen(bucket, &sample(21, &frame), &values);
+    assert_eq!(
+        (of_bucket.touches[0].map(|touch| touch.address), of_bucket.hidden),
+        (Some(0x7f00_0000_0028), false)
+    );
+    // Of `*get(&x)`: mov -0x18(%rbp),%rax; mov %rax,%rdi; call get; mov (%rax),%rax; mov %rax,-8(%rbp); ret; get: push %rbp;
+    // mov %rsp,%rbp; mov %rdi,-8(%rbp); mov -8(%rbp),%rax; pop %rbp; ret.
+    let call = "48 8b 45 e8 48 89 c7 e8 08 00 00 00 48 8b 00 48 89 45 f8 c3 55 48 89 e5 48 89 7d f8 48 8b 45 f8 5d c3";
+    let of_call = seen(call, &sample(15, &frame), &[(FRAME - 0x18, 0x7f00_0000_0400)]);
+    assert_eq!(
+        (of_call.touches[0].map(|touch| touch.address), of_call.hidden),
+        (Some(0x7f00_0000_0400), false)
+    );
+    // Not behind a change of the stack pointer, whose old value nothing shows: mov %rsp,%rbp; sub $0x30,%rsp; mov (%rax),%rax; mov.
+    assert_eq!(site("48 89 e5 48 83 ec 30 48 8b 00 48 89 45 f8 c3", 10).load.unwrap().replay, None);
+    // Nor around a branch's target, which may be reached on another way: xor %eax,%eax; mov (%rax),%rax; dec %ecx; jne to the load.
+    assert_eq!(site("48 31 c0 48 8b 00 ff c9 75 f9 c3", 6).load.unwrap().replay, None);
+}
+
+#[test]
 fn what_is_no_wait_for_a_load_is_its_own_class() {
     // div %rcx; mov %rax,%rbx. mulsd %xmm1,%xmm0; addsd %xmm0,%xmm2. lock xadd %rax,(%rdi); add $1,%rax.
     assert_eq!(site("48 f7 f1 48 89 c3 c3", 3).waits, Waits::Long);
@@ -321,7 +348,15 @@ fn judged(all: &[Seen]) -> Sampled {
 }
 
 fn at(address: u64) -> Touch {
-    Touch { place: START, address, atomic: false, writes: false, sequential: false, shared: false }
+    Touch {
+        place: START,
+        address,
+        atomic: false,
+        writes: false,
+        sequential: false,
+        shared: false,
+        weight: 1.0,
+    }
 }
 
 /// A line somewhere in so many MiB.
@@ -345,6 +380,25 @@ fn what_goes_through_more_than_the_cache_is_told_from_what_fits_it() {
         judged(&samples(300, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) })));
     assert_eq!((stream.far.count, stream.sequential.count), (300, 300));
     assert_eq!((judged(&[]).samples, judged(&[]).far.high), (0, 1.0));
+}
+
+#[test]
+fn what_goes_through_memory_in_order_waits_for_it_at_the_first_element_of_a_line() {
+    // add (%rax),%rcx; add $8,%rax; cmp %rdx,%rax; jne.
+    const INTEGERS: &str = "48 03 08 48 83 c0 08 48 39 d0 75 f4 c3";
+    let touch = |number: u64, offset: u64| {
+        let address = somewhere(number, 512) + offset;
+        let seen = seen(INTEGERS, &sample(3, &[(RAX, address), (2, address + 0x10_0000)]), &[]);
+        seen.touches[0].filter(|touch| touch.sequential && touch.address == address)
+    };
+    let of = |offset: fn(u64) -> u64| judged(&samples(320, |number| touch(number, offset(number))));
+    let (waits, computes) = (of(|_| 0), of(|number| number % 8 * 8));
+    assert_eq!((waits.far.count, waits.sequential.count), (320, 320));
+    assert_eq!((computes.far.count, computes.sequential.count), (0, 0));
+    assert!(computes.far.high > 0.0);
+    // Elements as long as a line are all the first.
+    let lines = samples(320, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) }));
+    assert_eq!(judged(&lines).far.count, 320);
 }
 
 #[test]
