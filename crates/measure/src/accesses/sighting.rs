@@ -136,7 +136,9 @@ pub(super) fn see(
     });
     let own = own.as_mut().and_then(|own| {
         own.memory.at?;
-        let (touch, _, found) = find(own)?;
+        let (mut touch, _, found) = find(own)?;
+        // Beside an awaited load, the loop around it is no sign of its order.
+        touch.sequential |= own.memory.order == Order::Vector;
         (found.is_had && !is_near(own, touch.address)).then_some(touch)
     });
     // A sequential sum waits for the previous sum, and hardly for its loads.
