@@ -4,7 +4,6 @@ use std::path::Path;
 
 use record::Record;
 use record::fleet::Reading;
-use record::json::write_text;
 use record::phrase::visible;
 use report::terminal;
 use report::view::View;
@@ -54,10 +53,10 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     redaction::end_names(&names);
     let kept = asked.baseline.as_ref().map_or(Ok(()), |path| {
         let baseline = fleet::make_baseline(&said, super::now(), record);
-        files::write(path, &as_json(write_text(&baseline))?)
+        files::write(path, &as_json(record::json::write_text(&baseline))?)
     });
     let forms = View::new(|screen| terminal::fleet(screen, &said, options.out.all))
-        .with_json(|| write_text(&said))
+        .with_json(|| record::json::write_text(&said))
         .with_csv(|| report::csv::fleet(&said))
         .with_page(|| report::page::fleet(&said));
     hand_out(options, &forms).and(kept).map(|()| 0)
