@@ -331,8 +331,6 @@ class Cores:
 class Counts:
     """How many of everything. CPUs online decide packages, dies, clusters and cores."""
 
-    #: Books of packages (IBM Z).
-    books: Optional[int] = None
     #: Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.
     clusters: Optional[int] = None
     #: Physical cores over all packages.
@@ -345,8 +343,6 @@ class Counts:
     cpus_present: Optional[int] = None
     #: Dies over all packages; absent if the kernel does not report them.
     dies: Optional[int] = None
-    #: Drawers of books (IBM Z).
-    drawers: Optional[int] = None
     #: NUMA nodes online.
     nodes: Optional[int] = None
     #: Packages (sockets) with at least one CPU online.

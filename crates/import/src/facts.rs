@@ -1,7 +1,6 @@
 //! The findings of inventory tools, before the outputs of one machine are combined.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use record::CpuList;
 use record::cpu_list::CpuListError;
@@ -61,19 +60,16 @@ pub(crate) struct Facts {
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
-/// The values of lscpu's list, as named in `labels.txt` and [`Values`].
+/// The values of lscpu's list, as named in `labels.txt`.
 pub(crate) mod key {
     pub(crate) const ADDRESS_SIZES: &str = "address_sizes";
     pub(crate) const ARCHITECTURE: &str = "architecture";
-    pub(crate) const BOOKS: &str = "books";
-    pub(crate) const BOOKS_PER_DRAWER: &str = "books_per_drawer";
     pub(crate) const BOOST: &str = "boost";
     pub(crate) const CACHE: &str = "cache";
     pub(crate) const CLUSTERS: &str = "clusters";
     pub(crate) const CORES_PER_CLUSTER: &str = "cores_per_cluster";
     pub(crate) const CORES_PER_SOCKET: &str = "cores_per_socket";
     pub(crate) const CPUS: &str = "cpus";
-    pub(crate) const DRAWERS: &str = "drawers";
     pub(crate) const FAMILY: &str = "family";
     pub(crate) const FIRMWARE_NAME: &str = "firmware_name";
     pub(crate) const FLAGS: &str = "flags";
@@ -89,55 +85,36 @@ pub(crate) mod key {
     pub(crate) const ONLINE: &str = "online";
     pub(crate) const OP_MODES: &str = "op_modes";
     pub(crate) const SOCKETS: &str = "sockets";
-    pub(crate) const SOCKETS_PER_BOOK: &str = "sockets_per_book";
     pub(crate) const STEPPING: &str = "stepping";
     pub(crate) const THREADS_PER_CORE: &str = "threads_per_core";
     pub(crate) const VENDOR: &str = "vendor";
     pub(crate) const VULNERABILITY: &str = "vulnerability";
 }
 
-/// The value of one label in lscpu's list: clocks in Hz, switches as 0 and 1.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Datum {
-    Text(String),
-    Number(u64),
-    Cpus(CpuList),
-}
-
-impl fmt::Display for Datum {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Datum::Text(text) => f.write_str(text),
-            Datum::Number(number) => number.fmt(f),
-            Datum::Cpus(cpus) => cpus.fmt(f),
-        }
-    }
-}
-
-/// The values of a machine or a kind of core, by [`key`].
+/// The values of a machine or a kind of core in lscpu's list, by [`key`]: clocks in Hz, switches as 0 and 1.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values(pub BTreeMap<&'static str, Fact<Datum>>);
+pub(crate) struct Values(pub BTreeMap<&'static str, Fact<String>>);
 
 impl Values {
-    pub(crate) fn get(&self, key: &str) -> Option<&Fact<Datum>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Fact<String>> {
         self.0.get(key)
     }
 
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.get(key).map(|fact| fact.value.as_str())
+    }
+
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
-        if let Datum::Number(number) = self.get(key)?.value { Some(number) } else { None }
+        self.text(key)?.parse().ok()
     }
 
     /// A number of things, at most 65,536.
     pub(crate) fn count(&self, key: &str) -> Option<u32> {
-        self.number(key).and_then(|count| u32::try_from(count).ok())
+        self.text(key)?.parse().ok()
     }
 
-    pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        if let Datum::Text(text) = &self.get(key)?.value { Some(text) } else { None }
-    }
-
-    pub(crate) fn cpus(&self, key: &str) -> Option<&CpuList> {
-        if let Datum::Cpus(cpus) = &self.get(key)?.value { Some(cpus) } else { None }
+    pub(crate) fn cpus(&self, key: &str) -> Option<CpuList> {
+        self.text(key)?.parse().ok()
     }
 }
 

@@ -20,10 +20,11 @@ use crate::sink::Sink;
 use crate::split::Split;
 use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
-use crate::tools::{TOOLS, dmidecode, files, published};
+use crate::tools::{self, dmidecode, files, published};
 
-/// The name of an archive of such files.
+/// The names of texts that are one output as a whole.
 const ARCHIVE: &str = "archive of /sys and /proc";
+const DUMP: &str = "dmidecode --dump-bin";
 
 /// The most foreign lines between two lines of an output, without blank ones.
 const MOST_BETWEEN: u32 = 6;
@@ -120,18 +121,14 @@ impl Importer {
         let bytes = archive::unpacked(bytes)?;
         let files = archive::files(&bytes);
         let lines = if !files.is_empty() {
-            let at = self.sections.enter_section(None);
-            let section = self.sections.get(at);
-            let mut sink = Sink::new(&mut section.draft, ARCHIVE, &self.text);
-            for (number, (path, text)) in (1..).zip(&files) {
-                sink.add_file(path.clone(), clean::decode(text), Line { number, text: path });
-            }
-            let taken = sink.taken;
-            section.outputs.push(Output { taken, ..output(ARCHIVE, &self.text, 1, None) });
-            self.lines += 1;
+            self.take_whole(ARCHIVE, |sink| {
+                for (number, (path, text)) in (1..).zip(&files) {
+                    sink.add_file(path.clone(), clean::decode(text), Line { number, text: path });
+                }
+            });
             files.len() as u64
         } else if dmidecode::is_dump(&bytes) {
-            self.dump(&bytes);
+            self.take_whole(DUMP, |sink| dmidecode::dump(&bytes, sink));
             1
         } else {
             let text = clean::decode(&bytes);
@@ -147,16 +144,15 @@ impl Importer {
         Ok(())
     }
 
-    /// The table written by `dmidecode --dump-bin`.
-    fn dump(&mut self, table: &[u8]) {
-        const TOOL: &str = "dmidecode --dump-bin";
+    /// A text that is one output as a whole.
+    fn take_whole(&mut self, tool: &'static str, read: impl FnOnce(&mut Sink)) {
         let at = self.sections.enter_section(None);
         let section = self.sections.get(at);
         section.draft.begin_output();
-        let mut sink = Sink::new(&mut section.draft, TOOL, &self.text);
-        dmidecode::dump(table, &mut sink);
+        let mut sink = Sink::new(&mut section.draft, tool, &self.text);
+        read(&mut sink);
         let taken = sink.taken;
-        section.outputs.push(Output { taken, ..output(TOOL, &self.text, 1, None) });
+        section.outputs.push(Output { taken, ..output(tool, &self.text, 1, None) });
         self.lines += 1;
     }
 
@@ -223,7 +219,7 @@ impl Importer {
                 self.plain(plain, line.in_fence)
                     || line.in_fence && self.comment(&line.text)
                     || begins_fence && prompts::may_be_command(&line.text) && {
-                        self.begin(line.text.trim(), line.number);
+                        self.begin(line.text.trim());
                         true
                     }
             }
@@ -256,25 +252,26 @@ impl Importer {
         }
         // The head stays until the table ends.
         self.table_head = row;
-        let mut taken = false;
-        for at in 0..self.tables.len() {
-            for (machine, metric, figure) in
-                self.tables[at].figures(&self.table_head, &line.cells, &self.heading)
-            {
-                let section = self.sections.enter_named(machine.as_deref());
-                let section = self.sections.get(section);
-                let mut sink = Sink::new(&mut section.draft, record::import::PUBLISHED_FIGURES, &self.text);
-                let plain = Line { number: line.number, text: &line.text };
-                published::take_figure(metric, &figure, plain, &mut sink);
-                let (tool, figures) = (record::import::PUBLISHED_FIGURES, sink.taken);
-                match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
-                    Some(last) => (last.lines.1, last.taken) = (line.number, last.taken + figures),
-                    None => {
-                        let first = output(tool, &self.text, line.number, None);
-                        section.outputs.push(Output { taken: figures, ..first });
-                    }
+        let of_table = |table: &Table| table.figures(&self.table_head, &line.cells, &self.heading);
+        let figures: Vec<_> = self.tables.iter().flat_map(of_table).collect();
+        let taken = !figures.is_empty();
+        let tool = record::import::PUBLISHED_FIGURES;
+        for (machine, metric, figure) in figures {
+            let section = self.sections.enter_named(machine.as_deref());
+            let section = self.sections.get(section);
+            let mut sink = Sink::new(&mut section.draft, tool, &self.text);
+            published::take_figure(
+                metric,
+                &figure,
+                Line { number: line.number, text: &line.text },
+                &mut sink,
+            );
+            let taken = sink.taken;
+            match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
+                Some(last) => (last.lines.1, last.taken) = (line.number, last.taken + taken),
+                None => {
+                    section.outputs.push(Output { taken, ..output(tool, &self.text, line.number, None) });
                 }
-                taken = true;
             }
         }
         taken
@@ -295,11 +292,11 @@ impl Importer {
                 if let Some(folder) = folder {
                     folder.clone_into(&mut self.folder);
                 }
-                self.begin(command, line.number);
+                self.begin(command);
             }
             Some(Mark::Command(command)) => {
                 self.close();
-                self.begin(command, line.number);
+                self.begin(command);
             }
             // Tools also print lines that begin with #.
             Some(Mark::Heading { level, text: words }) if !self.offer(line, None) => {
@@ -309,7 +306,7 @@ impl Importer {
                 words.clone_into(&mut self.heading);
                 self.threads = prompts::find_threads(words);
                 if prompts::is_command(words) {
-                    self.begin(words, line.number);
+                    self.begin(words);
                 }
             }
             Some(Mark::Heading { .. }) => {}
@@ -322,7 +319,7 @@ impl Importer {
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
         // Only a row that belongs to some output may name one.
-        let begins = TOOLS.iter().any(|tool| opens(tool, rest, None));
+        let begins = tools::all().any(|tool| opens(tool, rest, None));
         let open = self.open.as_ref().filter(|_| begins);
         if open.is_some_and(|open| self.sections.moves_to(label, open.section)) {
             self.close();
@@ -342,14 +339,13 @@ impl Importer {
     }
 
     /// A command line, for the outputs that follow.
-    fn begin(&mut self, command: &str, number: u64) {
+    fn begin(&mut self, command: &str) {
         self.used.clear();
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
         let folder = self.folder.clone();
         self.folder = files::folder_after(&folder, text);
-        let command_line = Command { text: text.to_owned(), line: number, folder };
-        self.command = Some(command_line).filter(|_| !command.is_empty());
+        self.command = (!command.is_empty()).then(|| Command { text: text.to_owned(), folder });
     }
 
     fn go_on(&mut self, text: &str) {
@@ -385,7 +381,7 @@ impl Importer {
         if line.text.trim().is_empty() {
             return true;
         }
-        for (at, tool) in TOOLS.iter().enumerate() {
+        for (at, tool) in tools::all().enumerate() {
             let command = self.command.as_ref();
             let fresh = command.filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
             // In a table the rows of several machines are below one command.

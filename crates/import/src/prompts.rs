@@ -1,5 +1,7 @@
 //! Prompts, command lines and headings: what terminals and documents add between the outputs.
 
+use crate::scan;
+
 /// What a line is, apart from output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
@@ -198,17 +200,14 @@ pub(crate) fn may_be_command(text: &str) -> bool {
 /// The number of threads by these words, if they contain it: 0 for one on each CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
-    if ["所有核", "all cores", "all cpus", "all threads", "every core"]
-        .iter()
-        .any(|words| lower.contains(words))
+    let known = [
+        ("所有核|all cores|all cpus|all threads|every core", 0),
+        ("单线程|单核|single thread|single-thread|one thread", 1),
+    ];
+    if let Some((_, threads)) =
+        known.iter().find(|(all, _)| all.split('|').any(|words| lower.contains(words)))
     {
-        return Some(0);
-    }
-    if ["单线程", "单核", "single thread", "single-thread", "one thread"]
-        .iter()
-        .any(|words| lower.contains(words))
-    {
-        return Some(1);
+        return Some(*threads);
     }
     let counted =
         ["个线程", "线程", " threads", " 个线程", "-thread"].iter().find_map(|word| lower.split_once(word));
@@ -223,44 +222,24 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
+/// Whether a program's name and the word after it begin a command line, by `commands.txt`.
 fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
-    let option = next.is_some_and(|next| next.starts_with('-'));
-    let piped =
-        next.is_none_or(|next| next.starts_with(['|', '>', ';', '&', '2']) && !next.starts_with("2."));
-    let path = word.contains('/');
-    match name {
-        "lscpu" | "numactl" | "lshw" | "dmidecode" | "cyclictest" | "mlc" | "mlc_avx512" => option || piped,
-        "rdmsr"
-        | "cpupower"
-        | "turbostat"
-        | "mpstat"
-        | "sar"
-        | "uname"
-        | "free"
-        | "dmesg"
-        | "sysctl"
-        | "x86_energy_perf_policy" => {
-            option || piped || next.is_some_and(|next| next.starts_with("0x") || next.ends_with("-info"))
+    let may_follow = |form: &str| match (form, next) {
+        ("/", _) => word.contains('/'),
+        (";", _) => {
+            next.is_none_or(|next| next.starts_with(['|', '>', ';', '&', '2']) && !next.starts_with("2."))
         }
-        "cat" | "head" | "tail" => {
-            next.is_some_and(|next| next.starts_with("/sys/") || next.starts_with("/proc/"))
-        }
-        "cd" => next.is_some_and(|next| next.starts_with("/sys") || next.starts_with("/proc")),
-        "grep" => matches!(next, Some("." | "-r" | "-H" | "''" | "\"\"")),
-        "perf" => matches!(next, Some("stat")),
-        "openssl" => matches!(next, Some("speed")),
-        "sysbench" => next.is_some_and(|next| {
-            option
-                || next.ends_with(".lua")
-                || matches!(next, "cpu" | "memory" | "threads" | "mutex" | "fileio" | "oltp")
-                || next.starts_with("oltp_")
-        }),
-        "lat_mem_rd" => next.is_some(),
-        "stream" | "stream_c" | "stream_c.exe" | "stream.exe" => path || option,
-        // After `time`, whatever follows is a command. After `time` or `taskset` any program may follow.
-        _ if ran => name.starts_with(|c: char| c.is_ascii_alphabetic()) && (path || option),
-        _ => false,
-    }
+        (form, Some(next)) => match form.split_once('*') {
+            Some((start, end)) => next.starts_with(start) && next.ends_with(end),
+            None => next == form,
+        },
+        (_, None) => false,
+    };
+    let mut rows = scan::rows::<2>(include_str!("commands.txt"));
+    let known = rows.find_map(|[names, forms]| names.split(' ').any(|known| known == name).then_some(forms));
+    // After `time` or `taskset` any program may follow.
+    let any = || Some("/ -*").filter(|_| ran && name.starts_with(|c: char| c.is_ascii_alphabetic()));
+    known.or_else(any).is_some_and(|forms| forms.split(' ').any(may_follow))
 }
 
 #[cfg(test)]

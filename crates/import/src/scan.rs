@@ -35,6 +35,17 @@ pub(crate) fn is_elision(text: &str) -> bool {
     )
 }
 
+/// The rows of a table: their cells, separated by bars. Lines that begin with # are comments.
+pub(crate) fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
+    let rows = table.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(|row| row.splitn(CELLS, '|').collect::<Vec<_>>().try_into().ok())
+}
+
+/// What a word is called in records: `cs=context-switches|faults=page-faults`.
+pub(crate) fn renamed(names: &'static str, word: &str) -> Option<&'static str> {
+    names.split('|').find_map(|name| name.strip_prefix(word)?.strip_prefix('='))
+}
+
 /// A table's entry for a word.
 pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)

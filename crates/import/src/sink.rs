@@ -36,37 +36,26 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Adds the findings from another text, or another part of this one, on the same machine.
-    pub(crate) fn absorb(&mut self, mut other: Draft) {
-        self.inventory.append(&mut other.inventory);
-        self.measurements.append(&mut other.measurements);
-        self.withheld.append(&mut other.withheld);
-        self.contradictions.append(&mut other.contradictions);
-        let Facts {
-            lscpu,
-            rows,
-            broken_row,
-            cache_rows,
-            numactl,
-            slots,
-            sockets,
-            populated,
-            memory,
-            files,
-            clash,
-            log,
-        } = &mut other.facts;
-        self.facts.files.append(files);
-        self.facts.log.append(log);
-        self.facts.clash = self.facts.clash.take().or(clash.take());
-        self.facts.lscpu.append(lscpu);
-        self.facts.rows.append(rows);
-        self.facts.broken_row = self.facts.broken_row.take().or(broken_row.take());
-        self.facts.cache_rows.append(cache_rows);
-        self.facts.numactl.append(numactl);
-        self.facts.slots.append(slots);
-        self.facts.memory = memory.take().or(self.facts.memory.take());
-        self.facts.sockets.append(sockets);
-        self.facts.populated.append(populated);
+    pub(crate) fn absorb(&mut self, other: Draft) {
+        self.inventory.extend(other.inventory);
+        self.measurements.extend(other.measurements);
+        self.withheld.extend(other.withheld);
+        self.contradictions.extend(other.contradictions);
+        let (mine, more) = (std::mem::take(&mut self.facts), other.facts);
+        self.facts = Facts {
+            lscpu: joined(mine.lscpu, more.lscpu),
+            rows: joined(mine.rows, more.rows),
+            broken_row: mine.broken_row.or(more.broken_row),
+            cache_rows: joined(mine.cache_rows, more.cache_rows),
+            numactl: joined(mine.numactl, more.numactl),
+            slots: joined(mine.slots, more.slots),
+            sockets: joined(mine.sockets, more.sockets),
+            populated: joined(mine.populated, more.populated),
+            memory: more.memory.or(mine.memory),
+            files: joined(mine.files, more.files),
+            clash: mine.clash.or(more.clash),
+            log: joined(mine.log, more.log),
+        };
         let both = [&self.machine, &other.machine].map(serde_json::to_value);
         if let [Ok(mine), Ok(others)] = both
             && let Ok(machine) = serde_json::from_value(fill(mine, others))
@@ -86,6 +75,12 @@ impl Draft {
         let stated = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
         stated + self.measurements.len() + self.withheld.len() + self.contradictions.len()
     }
+}
+
+/// Two lists, one after the other.
+fn joined<T, L: Extend<T> + IntoIterator<Item = T>>(mut mine: L, more: L) -> L {
+    mine.extend(more);
+    mine
 }
 
 /// Of two parts of one document the first, with what only the second contains; lists one after the other.
@@ -224,14 +219,11 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
-            let host =
-                |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
-            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact) {
-                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
-            }
-            let name =
-                |fact: &Fact<String>| machine::text::field(&fact.value, "model name").map(str::to_owned);
-            if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {
+            let host = [known, &fact].map(|fact| fact.value.trim().split('.').next());
+            let [name, other] = [known, &fact].map(|fact| machine::text::field(&fact.value, "model name"));
+            if path == "/proc/sys/kernel/hostname" && host[0] != host[1]
+                || name.zip(other).is_some_and(|(name, other)| name != other)
+            {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
             // Other lines of one file.

@@ -9,9 +9,7 @@ use crate::numbers::parse_decimal;
 pub struct Table {
     metric: &'static metrics::Definition,
     /// The keys of a row's first cell, of a column's head, of the heading above the table.
-    rows: Option<String>,
-    cols: Option<String>,
-    heading: Option<String>,
+    keys: [Option<String>; 3],
     /// The only column to read.
     col: Option<String>,
     /// A part of the heading above the tables to read.
@@ -48,16 +46,8 @@ impl Table {
         let named = text.split_once(':').and_then(|(name, parts)| Some((metrics::find(name.trim())?, parts)));
         let (metric, parts) = named.ok_or_else(|| TableError::NoMetric(text.to_owned()))?;
         let unit = metric.unit.to_owned();
-        let mut table = Self {
-            metric,
-            rows: None,
-            cols: None,
-            heading: None,
-            col: None,
-            below: None,
-            unit,
-            fixed: Vec::new(),
-        };
+        let (named, fixed) = (Default::default(), Vec::new());
+        let mut table = Self { metric, keys: named, col: None, below: None, unit, fixed };
         let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
         for part in parts.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = || TableError::Part(metric.name, part.to_owned(), keys.join(", "));
@@ -65,9 +55,9 @@ impl Table {
             let value = value.trim().trim_matches('"').to_owned();
             let is_key = keys.contains(&value.as_str()) || value == MACHINE;
             match name.trim() {
-                "rows" if is_key => table.rows = Some(value),
-                "cols" if is_key => table.cols = Some(value),
-                "heading" if is_key => table.heading = Some(value),
+                "rows" if is_key => table.keys[0] = Some(value),
+                "cols" if is_key => table.keys[1] = Some(value),
+                "heading" if is_key => table.keys[2] = Some(value),
                 "col" => table.col = Some(value),
                 "below" => table.below = Some(value),
                 "unit" => table.unit = value,
@@ -96,13 +86,13 @@ impl Table {
         // Layers are published in ticks, and their metric calls them cycles.
         let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
-        for (column, cell) in head.iter().zip(cells).skip(usize::from(self.rows.is_some())) {
+        for (column, cell) in head.iter().zip(cells).skip(usize::from(self.keys[0].is_some())) {
             let wanted = self.col.as_ref().is_none_or(|col| bare(column) == *col);
             let number = bare(cell).replace(' ', "");
             let Some(number) = parse_decimal(&number).filter(|_| wanted) else { continue };
             let row = cells.first().map(|first| bare(first)).unwrap_or_default();
-            let named = [(&self.rows, row), (&self.cols, bare(column)), (&self.heading, bare(heading))];
-            let named = named.into_iter().filter_map(|(key, name)| Some((key.clone()?, name)));
+            let named = self.keys.iter().zip([row, bare(column), bare(heading)]);
+            let named = named.filter_map(|(key, name)| Some((key.clone()?, name)));
             let (machine, keys): (Vec<_>, Vec<_>) =
                 named.chain(self.fixed.iter().cloned()).partition(|(key, _)| key == MACHINE);
             let keys: String = keys.iter().map(|(key, value)| format!(" {key}=\"{value}\"")).collect();

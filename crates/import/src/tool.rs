@@ -8,8 +8,6 @@ use crate::sink::Sink;
 pub(crate) struct Command {
     /// As written, without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
     pub text: String,
-    /// Its line.
-    pub line: u64,
     /// The folder that it ran in, as far as prompts and `cd` above it show it; otherwise empty.
     pub folder: String,
 }

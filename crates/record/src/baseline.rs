@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
-use crate::{Better, Labels, Metric, Record, Text, json, regular_file};
+use crate::{Better, Labels, Metric, Record, Text, regular_file};
 
 /// The version of a baseline's form.
 pub const BASELINE_VERSION: u32 = 1;
@@ -63,15 +63,6 @@ pub struct ClassFigure {
 }
 
 impl Baseline {
-    /// As JSON, indented, with a newline at the end.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        json::write_text(self)
-    }
-
     /// Whether JSON text is a baseline and not a record: only a baseline has the number of its form.
     pub fn is_in(text: &[u8]) -> bool {
         #[derive(Deserialize)]
@@ -137,7 +128,7 @@ mod tests {
             made: record.started.clone(),
             classes: vec![class],
         };
-        let json = baseline.to_json().unwrap();
+        let json = crate::json::write_text(&baseline).unwrap();
         assert_eq!(Baseline::from_json(json.as_bytes()).unwrap(), baseline);
         assert!(Baseline::is_in(json.as_bytes()));
         assert!(!Baseline::is_in(record.to_json().unwrap().as_bytes()));

@@ -26,22 +26,6 @@ pub struct Checked<'a> {
     pub result: &'a Check,
 }
 
-impl Checked<'_> {
-    /// As JSON text.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        crate::json::write_text(self)
-    }
-
-    /// Its JSON Schema.
-    pub fn json_schema() -> serde_json::Value {
-        crate::schema::read(crate::schema::CHECK)
-    }
-}
-
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

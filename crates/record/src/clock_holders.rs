@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Possible limits of a clock beside the settings of cpufreq.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ClockHolders {
@@ -24,19 +25,14 @@ pub struct ClockHolders {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cooling: Vec<Cooling>,
     /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_profile: Option<String>,
     /// The range from which the processor may choose its clocks (HWP), of the most limited package.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hwp: Option<HwpRange>,
     /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_percent: Option<u64>,
     /// For how long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub heat_ms: Option<u64>,
     /// The longest such time at once, ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_heat_ms: Option<u64>,
 }
 
@@ -83,18 +79,7 @@ pub struct PowerLimit {
 /// A reason for a lowered clock, as the processor reports it (Intel SDM volume 4: IA32_THERM_STATUS,
 /// IA32_PACKAGE_THERM_STATUS, MSR_CORE_PERF_LIMIT_REASONS).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {

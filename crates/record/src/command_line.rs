@@ -49,26 +49,7 @@ pub struct Perf {
 }
 
 /// Programs that run another: their name, and their options that take a separate word.
-const WRAPPERS: &[(&str, &str)] = &[
-    ("sudo", "-u -g -h -p -C -T -r -t"),
-    ("doas", "-u"),
-    ("time", "-f -o --format --output"),
-    ("env", "-u -C -S"),
-    ("nice", "-n --adjustment"),
-    ("ionice", "-c -n"),
-    ("chrt", "-T -P -D"),
-    ("taskset", ""),
-    ("numactl", "-C -m -N -p -i -w --physcpubind --membind --cpunodebind --preferred --interleave"),
-    ("stdbuf", "-i -o -e"),
-    ("setarch", ""),
-    ("nohup", ""),
-    ("exec", ""),
-    ("command", ""),
-    ("timeout", "-s -k"),
-    ("setsid", ""),
-    ("unbuffer", ""),
-    ("watch", "-n"),
-];
+const WRAPPERS: &str = include_str!("wrappers.txt");
 
 /// Options of `perf stat` that take a separate word.
 const PERF_VALUES: &str = "\
@@ -245,7 +226,8 @@ impl CommandLine {
                     return inner.name;
                 }
             }
-            let Some((_, valued)) = WRAPPERS.iter().find(|(name, _)| *name == program) else { break };
+            let is_own = |row: &&str| row.split(' ').next() == Some(&program);
+            let Some(valued) = WRAPPERS.lines().find(is_own) else { break };
             let taken = self.wrapper(&program, valued, &words);
             if taken >= words.len() && program != "time" {
                 break;

@@ -78,7 +78,7 @@ pub struct Subject {
     /// Whether other tools measured it.
     pub imported: bool,
     /// Whether it was chosen as this machine's newest record, so that its name does not identify the file.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
     /// Index of an earlier subject that is the very same record.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -251,12 +251,8 @@ pub struct Refusal {
     /// One of them, by its place.
     pub example: String,
     /// Whether they are refused because they were counted system-wide.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub system_wide: bool,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// The explanation of the difference between one subject's result and the baseline's.
@@ -400,7 +396,7 @@ pub struct WhatIf {
     /// Whether the gain is an upper bound.
     pub at_most: bool,
     /// Whether this combines several settings, each of which is also listed by itself.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
     /// The conclusion, one or two sentences.
     pub says: Text,
@@ -432,20 +428,4 @@ pub struct Rank {
     pub value: f64,
     /// Whether it lies far from the others: beyond 3.5 scaled median absolute deviations, and in the worse direction.
     pub outlier: bool,
-}
-
-impl Comparison {
-    /// As JSON, indented, with a newline at the end and without terminal control characters.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        crate::json::write_text(self)
-    }
-
-    /// The JSON Schema of a comparison.
-    pub fn json_schema() -> serde_json::Value {
-        crate::schema::read(crate::schema::COMPARISON)
-    }
 }

@@ -25,7 +25,6 @@ pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
     /// Where the latency curve behind the levels, the headline and the chart was measured; absent without a curve.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,

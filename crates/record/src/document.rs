@@ -171,9 +171,6 @@ impl Record {
             return Err(ReadError::Newer(self.schema));
         }
         self.check()?;
-        if !self.measurements.is_empty() && self.import.is_none() {
-            self.mode = self.mode.or_else(|| RunMode::of_command(&self.command));
-        }
         self.coverage.extend(credible::withhold(&mut self.measurements));
         Ok(self)
     }

@@ -51,14 +51,7 @@ struct Written {
 
 impl From<Written> for Doubt {
     fn from(written: Written) -> Self {
-        Self::read(written.doubt_code, written.doubt)
-    }
-}
-
-impl Doubt {
-    /// As read from a record.
-    pub(crate) fn read(code: Option<String>, words: String) -> Self {
-        Self(Text::read(code, words))
+        Self(Text::read(written.doubt_code, written.doubt))
     }
 }
 

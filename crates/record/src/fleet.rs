@@ -15,9 +15,7 @@ use crate::text::Text;
 pub const FLEET_VERSION: u32 = 1;
 
 /// Groups of results that share their causes: a machine is slow once per family.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::VariantArray, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Clock, single-thread work, the caches of a core.
@@ -281,20 +279,4 @@ pub struct FleetCause {
     pub code: String,
     /// In words.
     pub says: Text,
-}
-
-impl Fleet {
-    /// As JSON, indented, with a newline at the end.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        crate::json::write_text(self)
-    }
-
-    /// Its JSON Schema.
-    pub fn json_schema() -> serde_json::Value {
-        crate::schema::read(crate::schema::FLEET)
-    }
 }

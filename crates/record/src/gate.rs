@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::metrics::Metric;
 use crate::text::Text;
@@ -37,6 +38,7 @@ pub struct Gate {
 }
 
 /// One result of one record.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     /// The record, by its index in the comparison's subjects; of alternating commands the command's.
@@ -53,10 +55,8 @@ pub struct Held {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The share of speed lost relative to the baseline, below 0 if it is faster; absent without a ratio.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
     /// The 95 % interval of the loss; absent if a side has too few samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
 }
 

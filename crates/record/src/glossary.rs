@@ -79,20 +79,11 @@ pub struct Glossary {
 impl Glossary {
     /// From these groups, in their order. An entry without a text is left out: another group has it.
     pub fn new(groups: impl IntoIterator<Item = Group>) -> Self {
-        let entries = |group: Group| {
-            group
-                .entries
-                .into_iter()
-                .filter(|(_, text)| !text.is_empty())
-                .map(move |(name, text)| (name, group.name, text))
-        };
-        Self {
-            terms: groups
-                .into_iter()
-                .flat_map(entries)
-                .map(|(name, group, text)| Term::parse(name, group, text))
-                .collect(),
-        }
+        let terms = groups.into_iter().flat_map(|group| {
+            let entries = group.entries.into_iter().filter(|(_, text)| !text.is_empty());
+            entries.map(move |(name, text)| Term::parse(name, group.name, text))
+        });
+        Self { terms: terms.collect() }
     }
 
     /// Every entry, in order.

@@ -108,19 +108,3 @@ pub struct Change {
     /// The differences of inventory and settings between the two records.
     pub differences: Vec<Difference>,
 }
-
-impl History {
-    /// As JSON, with a line feed at its end.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
-
-    /// Its JSON Schema.
-    pub fn json_schema() -> serde_json::Value {
-        crate::schema::read(crate::schema::HISTORY)
-    }
-}

@@ -6,12 +6,20 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 /// A value as a text.
-pub(crate) fn write_text(value: &impl Serialize) -> io::Result<String> {
+///
+/// # Errors
+///
+/// It has no form in JSON.
+pub fn write_text(value: &impl Serialize) -> io::Result<String> {
     write(value, Indented::default())
 }
 
 /// A value as a line of text.
-pub(crate) fn write_line(value: &impl Serialize) -> io::Result<String> {
+///
+/// # Errors
+///
+/// It has no form in JSON.
+pub fn write_line(value: &impl Serialize) -> io::Result<String> {
     write(value, CompactFormatter)
 }
 

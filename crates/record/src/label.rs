@@ -1,19 +1,7 @@
 //! The labels of a measurement: where it was taken.
 
 /// A label of a measurement.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::IntoStaticStr,
-    strum::Display,
-    strum::EnumString,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::Display, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Label {
     /// How many cores worked: `one`, `all`.

@@ -64,7 +64,6 @@ pub struct Interval {
     /// The cgroup most throttled by its quota.
     pub throttled: Option<Throttled>,
     /// What the looks at the CPUs' places have shown so far, without the state of each; absent without a look.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Box<Shape>>,
     /// The processes with the most CPU time, the busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -258,6 +257,7 @@ pub struct Throttled {
 }
 
 /// A process and its CPU time in an interval.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
@@ -274,19 +274,14 @@ pub struct Process {
     /// Whether it has a real-time policy.
     pub real_time: bool,
     /// Its scheduling class, if not the usual one: `SCHED_FIFO`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Its priority, if its class has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u64>,
     /// Its nice value, if not 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
     /// Its unit or container.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
     /// What it waits for according to samples, if it was sampled.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Box<Sampled>>,
     /// Whether it has ended; its time is that of the last look at it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

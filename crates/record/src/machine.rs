@@ -75,10 +75,6 @@ pub struct System {
 pub struct Counts {
     /// Packages (sockets) with at least one CPU online.
     pub packages: Option<u32>,
-    /// Books of packages (IBM Z).
-    pub books: Option<u32>,
-    /// Drawers of books (IBM Z).
-    pub drawers: Option<u32>,
     /// Dies over all packages; absent if the kernel does not report them.
     pub dies: Option<u32>,
     /// Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.

@@ -194,7 +194,7 @@ fn seven_digits(value: f64) -> f64 {
 
 /// One metric at one place.
 #[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// The metric's name; one name means one definition for ever.
     pub metric: Metric,
@@ -264,13 +264,7 @@ impl Measurement {
             labels,
             summary: Summary::from_samples(&samples),
             samples,
-            marks: Vec::new(),
-            looks: Vec::new(),
-            distribution: Vec::new(),
-            doubt: None,
-            detail: Detail::default(),
-            method: None,
-            origin: None,
+            ..Self::default()
         }
     }
 

@@ -56,7 +56,7 @@ pub enum Whole {
 }
 
 /// What a result measures. A metric not defined by this version belongs to another version or another tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Metric(&'static str);

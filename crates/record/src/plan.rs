@@ -196,15 +196,6 @@ pub struct Verification {
 }
 
 impl Plan {
-    /// As JSON, indented, with a newline at the end.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_json(&self) -> std::io::Result<String> {
-        crate::json::write_text(self)
-    }
-
     /// CPUs of all processes.
     pub fn cpus(&self) -> CpuList {
         self.processes.iter().fold(CpuList::new(), |all, process| all.union(&process.cpus))

@@ -6,7 +6,7 @@
 //! so that a new field must be declared. Names are removed from fields of their own first, then from every sentence that
 //! quotes them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,9 +29,7 @@ mod texts;
 mod words;
 
 /// The kind of a name.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A machine.
@@ -74,7 +72,7 @@ pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
 #[derive(Debug)]
 pub struct Pseudonyms {
     key: Key,
-    names: HashMap<(Kind, String), String>,
+    names: BTreeMap<(Kind, String), String>,
     /// Names as they occur in sentences, with their pseudonyms, the longest first, by the piece that they begin with.
     secrets: HashMap<String, Vec<(String, String)>>,
     /// Names not searched for in sentences.
@@ -84,7 +82,7 @@ pub struct Pseudonyms {
 impl Pseudonyms {
     /// Pseudonyms that follow from this key.
     pub fn new(key: Key) -> Self {
-        Self { key, names: HashMap::new(), secrets: HashMap::new(), common: BTreeSet::new() }
+        Self { key, names: BTreeMap::new(), secrets: HashMap::new(), common: BTreeSet::new() }
     }
 
     /// The pseudonym of a name.
@@ -305,10 +303,7 @@ impl Record {
     /// It has no form in JSON, which is how it is searched.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
         let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
-        let json = renamed.as_ref().unwrap_or(self).to_json()?;
-        let redacted = pseudonyms.redacted_value(serde_json::from_str(&json)?, "");
-        let text = serde_json::to_vec(&redacted)?;
-        Self::from_json(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        pseudonyms.redact(renamed.as_ref().unwrap_or(self), "")
     }
 }
 
@@ -329,9 +324,7 @@ impl Pseudonyms {
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.quote(text, holds));
         value
     }
-}
 
-impl Pseudonyms {
     fn name(&mut self, value: &mut Value, holds: Holds) {
         match (holds, &mut *value) {
             (Name(kind), Value::String(text)) => *text = self.of(kind, text),

@@ -11,18 +11,7 @@ use crate::metrics::{self, Metric};
 use crate::text::Text;
 
 /// A knob of `linespeed quiet` that remedies set, by its name there.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-    JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum KnobName {
@@ -51,9 +40,6 @@ pub enum KnobName {
 }
 
 impl KnobName {
-    /// All of them.
-    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
-
     /// Its name among the knobs of `linespeed quiet`.
     pub fn name(self) -> &'static str {
         self.into()

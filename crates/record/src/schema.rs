@@ -6,20 +6,20 @@
 use serde_json::Value;
 
 /// The schema of a record.
-pub(crate) const RECORD: &str = include_str!("schema/record.json");
+pub const RECORD: &str = include_str!("schema/record.json");
 /// The schema of a comparison.
-pub(crate) const COMPARISON: &str = include_str!("schema/comparison.json");
+pub const COMPARISON: &str = include_str!("schema/comparison.json");
 /// The schema of a fleet's results.
-pub(crate) const FLEET: &str = include_str!("schema/fleet.json");
+pub const FLEET: &str = include_str!("schema/fleet.json");
 /// The schema of a history.
-pub(crate) const HISTORY: &str = include_str!("schema/history.json");
+pub const HISTORY: &str = include_str!("schema/history.json");
 /// The schema of a check.
-pub(crate) const CHECK: &str = include_str!("schema/check.json");
+pub const CHECK: &str = include_str!("schema/check.json");
 /// The schema of a line of live.
-pub(crate) const LIVE: &str = include_str!("schema/live.json");
+pub const LIVE: &str = include_str!("schema/live.json");
 
 /// Parses one of these schemas.
-pub(crate) fn read(text: &str) -> Value {
+pub fn read(text: &str) -> Value {
     // The test below proves that these are JSON.
     serde_json::from_str(text).unwrap_or_default()
 }

@@ -179,6 +179,17 @@ pub enum UnitError {
     NotADuration(String),
 }
 
+/// The size of a unit in the one in front of a row of `units.txt`: a power of ten, and a factor. `None` if it is no such unit.
+pub fn scale_of(unit: &str, into: &str) -> Option<(i32, f64)> {
+    let mut rows = include_str!("units.txt").lines();
+    let units = rows.find_map(|row| row.strip_prefix(into)?.strip_prefix(": "))?;
+    let scale = units.split(' ').find_map(|one| one.strip_prefix(unit)?.strip_prefix('='))?;
+    match scale.strip_prefix('e') {
+        Some(exponent) => Some((exponent.parse().ok()?, 1.0)),
+        None => Some((0, scale.parse().ok()?)),
+    }
+}
+
 /// The number at the beginning of a text, and the unit after it.
 fn split_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -191,18 +202,8 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError::NotASize(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;
-    let scale: f64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "g" | "gib" => 1024.0f64.powi(3),
-        "t" | "tib" => 1024.0f64.powi(4),
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        _ => return Err(wrong()),
-    };
+    let unit = if unit.is_empty() { "b".to_owned() } else { unit.to_ascii_lowercase() };
+    let (_, scale) = scale_of(&unit, "size").ok_or_else(wrong)?;
     let bytes = number * scale;
     if (0.0..=9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
@@ -211,14 +212,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
 pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError::NotADuration(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;
-    let scale = match unit {
-        "" | "s" => 1.0,
-        "ms" => 1e-3,
-        "us" | "µs" => 1e-6,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
-    };
+    let (_, scale) = scale_of(if unit.is_empty() { "s" } else { unit }, "duration").ok_or_else(wrong)?;
     let seconds = number * scale;
     if seconds.is_finite() && seconds <= 1e7 { Ok(seconds) } else { Err(wrong()) }
 }

@@ -181,7 +181,15 @@ mod tests {
         ] {
             assert!(ProvenFigure::of(&knob, None).is_none(), "{knob:?}");
         }
-        for knob in KnobName::ALL.iter().copied().take(7) {
+        for knob in [
+            KnobName::Boost,
+            KnobName::Governor,
+            KnobName::Epp,
+            KnobName::Epb,
+            KnobName::ClockRange,
+            KnobName::PowerLimit,
+            KnobName::IdleStates,
+        ] {
             assert!(ProvenFigure::of(&KnobValue::as_quiet(knob), None).is_some(), "{knob:?}");
         }
     }

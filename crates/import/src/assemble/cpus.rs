@@ -46,27 +46,15 @@ pub(super) fn fill(
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let counts = &mut machine.counts;
     let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
-    // IBM Z counts them in books and drawers, some of which may be present and not configured.
-    let present = counts.cpus_present;
-    let of_books = |kind: &Values| {
-        let books = kind.count(key::BOOKS).or_else(|| product(kind, key::BOOKS_PER_DRAWER, key::DRAWERS))?;
-        let sockets = kind.count(key::SOCKETS_PER_BOOK)?.checked_mul(books)?;
-        let cpus = product(kind, key::THREADS_PER_CORE, key::CORES_PER_SOCKET)?.checked_mul(sockets);
-        (cpus == present).then_some(sockets)
-    };
-    let sockets = |kind: &Values| kind.count(key::SOCKETS).or_else(|| of_books(kind));
     let mut cores = Some(0_u32);
     for kind in &lscpu.kinds {
         // One kind of core spread over clusters has no packages (Arm without firmware tables).
-        let of_kind = kind
-            .count(key::CORES_PER_SOCKET)
-            .zip(sockets(kind))
-            .and_then(|(cores, of)| cores.checked_mul(of))
+        let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
             .or_else(|| product(kind, key::CORES_PER_CLUSTER, key::CLUSTERS));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
     }
     if let [kind] = lscpu.kinds.as_slice() {
-        counts.packages = sockets(kind).or(counts.packages);
+        counts.packages = kind.count(key::SOCKETS).or(counts.packages);
         counts.clusters = kind.count(key::CLUSTERS).or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
@@ -109,7 +97,7 @@ pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, 
 
 fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
     let Some(online) = lscpu.machine.cpus(key::ONLINE) else { return Vec::new() };
-    let all = online.union(lscpu.machine.cpus(key::OFFLINE).unwrap_or(&CpuList::new()));
+    let all = online.union(&lscpu.machine.cpus(key::OFFLINE).unwrap_or_default());
     all.iter()
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect()

@@ -42,7 +42,7 @@ fn files(
     let listed =
         [("present", [key::ONLINE, key::OFFLINE]), ("online", [key::ONLINE; 2])].map(|(name, keys)| {
             let lists = keys.iter().filter_map(|key| lscpu.machine.cpus(key));
-            let all = lists.fold(record::CpuList::new(), |all, list| all.union(list));
+            let all = lists.fold(record::CpuList::new(), |all, list| all.union(&list));
             (format!("/sys/devices/system/cpu/{name}"), all.to_string())
         });
     let listed = listed.iter().filter(|(path, list)| !list.is_empty() && !facts.files.contains_key(path));
@@ -54,7 +54,7 @@ fn files(
     if let (Some(listed), Some(name), Some(file)) =
         (listed, &found.processor.model_name, facts.files.get("/proc/cpuinfo"))
         && machine.architecture == "x86_64"
-        && listed.value.to_string().split_whitespace().ne(name.split_whitespace())
+        && listed.value.split_whitespace().ne(name.split_whitespace())
     {
         let both = Box::new([listed.origin.clone(), file.origin.clone()]);
         return Err(Error::SeveralMachines(Clash::Lines(both)));

@@ -1,10 +1,11 @@
 //! Merges several outputs of one tool: of one machine, or of two.
 
+use machine::smbios::Populated;
 use record::CpuList;
 use record::import::{Contradiction, Origin, Withheld};
 
 use crate::error::{Clash, Error};
-use crate::facts::{CpuRow, Datum, Fact, Facts, Lscpu, Numactl, Values, architecture, contradict, key};
+use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, architecture, contradict, key};
 
 /// Merges the outputs of lscpu: the later ones add to the first, or describe a later state. Two that cannot be of the
 /// same machine are refused.
@@ -12,29 +13,24 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
     for next in outputs {
-        let differ = |key| {
-            let both = merged.machine.get(key).zip(next.machine.get(key));
-            both.filter(|(one, other)| one.value != other.value)
-        };
-        if let Some((one, other)) =
-            differ(key::ARCHITECTURE).filter(|(one, other)| family(&one.value) != family(&other.value))
-        {
-            return Err(several(&one.origin, &other.origin));
+        let both = |key| (merged.machine.get(key), next.machine.get(key));
+        same(both(key::ARCHITECTURE), |one, other| family(one) == family(other))?;
+        for key in [key::CPUS, key::VENDOR] {
+            same(both(key), String::eq)?;
         }
-        same(&merged.machine, &next.machine, &[key::CPUS, key::VENDOR])?;
         for (one, other) in merged.kinds.iter().zip(&next.kinds) {
-            let keys = [key::MODEL_NAME, key::FAMILY, key::MODEL, key::SOCKETS, key::CORES_PER_SOCKET];
-            same(one, other, &keys)?;
+            for key in [key::MODEL_NAME, key::FAMILY, key::MODEL, key::SOCKETS, key::CORES_PER_SOCKET] {
+                same((one.get(key), other.get(key)), String::eq)?;
+            }
         }
         for (one, other) in merged.caches.iter().zip(&next.caches) {
-            if one.value.cache == other.value.cache && one.value != other.value {
-                return Err(several(&one.origin, &other.origin));
-            }
+            same((Some(one), Some(other)), |one, other| one.cache != other.cache || one == other)?;
         }
         for (what, key) in
             [("NUMA nodes", key::NODES), ("CPUs online", key::ONLINE), ("CPUs offline", key::OFFLINE)]
         {
-            if let Some((one, other)) = differ(key) {
+            let (one, other) = both(key);
+            if let Some((one, other)) = one.zip(other).filter(|(one, other)| one.value != other.value) {
                 let says = format!(
                     "lscpu shows two values for {what}: {} and later {}; the record follows the later one",
                     one.value, other.value
@@ -73,23 +69,23 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
 }
 
 /// The processor family of an architecture: processors of one run kernels and programs of several.
-fn family(word: &Datum) -> String {
-    let word = word.to_string();
-    match architecture(&word) {
-        word if word.starts_with("armv") || word == "armhf" => "aarch64".to_owned(),
-        word if word.starts_with('i') && word.ends_with("86") => "x86_64".to_owned(),
-        word => word.to_owned(),
+fn family(word: &str) -> &str {
+    match architecture(word) {
+        word if word.starts_with("armv") || word == "armhf" => "aarch64",
+        word if word.starts_with('i') && word.ends_with("86") => "x86_64",
+        word => word,
     }
 }
 
-/// Compares two values of something that a machine has only one of.
-fn same(one: &Values, other: &Values, keys: &[&str]) -> Result<(), Error> {
-    for (one, other) in keys.iter().filter_map(|key| one.get(key).zip(other.get(key))) {
-        if one.value != other.value {
-            return Err(several(&one.origin, &other.origin));
-        }
+/// Refuses two values of something that a machine has only one of, unless they are alike.
+fn same<T>(
+    (one, other): (Option<&Fact<T>>, Option<&Fact<T>>),
+    alike: impl Fn(&T, &T) -> bool,
+) -> Result<(), Error> {
+    match one.zip(other).filter(|(one, other)| !alike(&one.value, &other.value)) {
+        Some((one, other)) => Err(several(&one.origin, &other.origin)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn several(one: &Origin, other: &Origin) -> Error {
@@ -111,11 +107,13 @@ pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
 
 /// Refuses the memory slots of two boards.
 pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
-    let other = facts.slots.windows(2).find(|two| two[0].value != two[1].value);
-    let others = facts.populated.windows(2).find(|two| two[0].value != two[1].value);
-    let both = other.map(|two| [&two[0].origin, &two[1].origin]);
-    let both = both.or(others.map(|two| [&two[0].origin, &two[1].origin]));
-    both.map_or(Ok(()), |[one, other]| Err(several(one, other)))
+    for two in facts.slots.windows(2) {
+        same((Some(&two[0]), Some(&two[1])), u32::eq)?;
+    }
+    for two in facts.populated.windows(2) {
+        same((Some(&two[0]), Some(&two[1])), Populated::eq)?;
+    }
+    Ok(())
 }
 
 /// Why the rows of `lscpu -e` are not used: some are missing. Refuses rows of other CPUs than the list has.
@@ -134,7 +132,7 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
         Ok(Some(Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin: origin.clone() }))
     };
     if let Some((list, fact)) = lscpu.machine.cpus(key::ONLINE).zip(lscpu.machine.get(key::ONLINE)) {
-        let offline = lscpu.machine.cpus(key::OFFLINE).cloned().unwrap_or_default();
+        let offline = lscpu.machine.cpus(key::OFFLINE).unwrap_or_default();
         let online: CpuList = facts.rows.iter().filter(|row| row.online).map(|row| row.cpu).collect();
         if !all.is_subset(&list.union(&offline)) {
             return Err(several(&fact.origin, &first.origin));
@@ -161,15 +159,9 @@ pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, E
         for (id, node) in output.nodes {
             let known = merged.nodes.entry(id).or_default();
             // One tool prints whole MB, the other hundredths.
-            let sizes = known.bytes.as_ref().zip(node.bytes.as_ref());
-            if let Some((one, other)) = sizes.filter(|(one, other)| one.value.abs_diff(other.value) > 1 << 20)
-            {
-                return Err(several(&one.origin, &other.origin));
-            }
-            let cpus = known.cpus.as_ref().zip(node.cpus.as_ref());
-            if let Some((one, other)) = cpus.filter(|(one, other)| one.value != other.value) {
-                return Err(several(&one.origin, &other.origin));
-            }
+            let sizes = (known.bytes.as_ref(), node.bytes.as_ref());
+            same(sizes, |one, other| one.abs_diff(*other) <= 1 << 20)?;
+            same((known.cpus.as_ref(), node.cpus.as_ref()), CpuList::eq)?;
             known.cpus = node.cpus.or(known.cpus.take());
             known.bytes = node.bytes.or(known.bytes.take());
             known.free = node.free.or(known.free.take());

@@ -30,12 +30,8 @@ pub(super) const SYSSTAT: Tool = Tool {
 fn meaning(column: &str) -> Option<(&'static str, String)> {
     static NAMES: OnceLock<HashMap<&str, (&str, &str)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
-        let rows = include_str!("columns.txt").lines().filter(|line| !line.starts_with('#'));
-        let of = |row: &'static str| {
-            let (name, meaning) = row.split_once(' ')?;
-            Some((name, meaning.split_once(' ').unwrap_or((meaning, ""))))
-        };
-        rows.filter_map(of).collect()
+        let rows = scan::rows::<3>(include_str!("columns.txt"));
+        rows.map(|[name, kind, word]| (name, (kind, word))).collect()
     });
     if let Some((kind, word)) = names.get(column) {
         return Some((kind, (*word).to_owned()));

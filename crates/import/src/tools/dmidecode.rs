@@ -8,7 +8,7 @@ use machine::smbios::Populated;
 use record::import::Origin;
 use record::machine::System;
 
-use super::memory::{self, Listed, Of, Row};
+use super::memory::{self, Listed};
 use crate::facts::{self, Fact, Socket};
 use crate::reading::*;
 
@@ -16,16 +16,10 @@ use bytes::{Raw, RawTable};
 
 pub(crate) use bytes::{dump, is_dump};
 
-/// The structures to read, by their type and title.
-const TITLES: &[(u32, &str)] = &[
-    (0, "BIOS Information"),
-    (1, "System Information"),
-    (2, "Base Board Information"),
-    (4, "Processor Information"),
-    (7, "Cache Information"),
-    (16, "Physical Memory Array"),
-    (17, "Memory Device"),
-];
+/// The types of the structures to read, with their titles.
+fn titles() -> impl Iterator<Item = (u32, &'static str)> {
+    memory::rows("title").filter_map(|[_, title, kind, _]| Some((kind.parse().ok()?, title)))
+}
 
 /// A field of the machine's structures: type, labels, field.
 type SystemRow = (u32, &'static [&'static str], &'static str, fn(&mut System) -> &mut Option<String>);
@@ -36,22 +30,6 @@ const SYSTEM: &[SystemRow] = &[
     (2, &["Manufacturer", "Product Name"], "machine.system.board", |system| &mut system.board),
 ];
 
-/// The fields of a memory device.
-const DEVICE: &[Row] = &[
-    ("Locator", "locator", Of::Text(|device| &mut device.locator)),
-    ("Bank Locator", "bank", Of::Text(|device| &mut device.bank)),
-    ("Size", "bytes", Of::Bytes),
-    ("Type", "kind", Of::Text(|device| &mut device.kind)),
-    ("Form Factor", "form", Of::Text(|device| &mut device.form)),
-    ("Manufacturer", "vendor", Of::Text(|device| &mut device.vendor)),
-    ("Part Number", "part", Of::Text(|device| &mut device.part)),
-    ("Speed", "rated_mt_s", Of::Speed(|device| &mut device.rated_mt_s)),
-    ("Configured Memory Speed", "configured_mt_s", Of::Speed(|device| &mut device.configured_mt_s)),
-    ("Configured Clock Speed", "configured_mt_s", Of::Speed(|device| &mut device.configured_mt_s)),
-    ("Data Width", "data_bits", Of::Number("bits", |device| &mut device.data_bits)),
-    ("Rank", "ranks", Of::Number("", |device| &mut device.ranks)),
-];
-
 /// The type of the structure that begins at a line, and its handle; a title has none (`-q` prints no handles).
 fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     if let Some(rest) = text.strip_prefix("Handle 0x") {
@@ -59,7 +37,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
         let kind = rest.trim().strip_prefix("DMI type ")?.split([',', ' ']).next()?;
         return Some((Some(u16::from_str_radix(handle, 16).ok()?.into()), kind.parse().ok()?));
     }
-    TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| (None, *kind))
+    titles().find(|(_, title)| *title == text).map(|(kind, _)| (None, kind))
 }
 
 /// The type of the structures behind lines filtered by grep: of `dmidecode -t 17 | grep Speed`.
@@ -232,7 +210,7 @@ impl Text {
 
     fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
         let indented = line.text.starts_with([' ', '\t']);
-        let is_read = |kind: u32| TITLES.iter().any(|(known, _)| *known == kind);
+        let is_read = |kind: u32| titles().any(|(known, _)| known == kind);
         let Some((key, value)) = scan::pair(text) else {
             return match &self.structure {
                 None => Fit::Over,
@@ -302,9 +280,9 @@ impl Text {
                 }
                 self.named.extend(array);
                 let mut listed = Listed::default();
-                for row in DEVICE {
-                    if let Some(fact) = structure.get(row.0) {
-                        listed.take(*row, &fact.value, fact.origin.clone(), sink);
+                for [_, label, field, how] in memory::rows("dmidecode") {
+                    if let Some(fact) = structure.get(label) {
+                        listed.take(field, how, &fact.value, fact.origin.clone(), sink);
                     }
                 }
                 listed.push(sink);

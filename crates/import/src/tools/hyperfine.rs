@@ -2,12 +2,10 @@
 //! patterns.
 
 use record::command_line::comparable_name;
+use record::units::scale_of;
 use serde_json::Value;
 
 use crate::reading::*;
-
-/// Its units of time.
-const UNITS: &[(&str, i32)] = &[("s", 0), ("ms", -3), ("µs", -6), ("us", -6), ("ns", -9)];
 
 /// A time of a command.
 fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
@@ -123,7 +121,8 @@ impl Reader for CsvReader {
             let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
             cells.get(at)
         };
-        let exponent = cell(["time_wall_clock_unit"; 2]).map_or(Some(0), |unit| scan::find(UNITS, unit));
+        let power = |unit: &String| Some(scale_of(unit, "s").filter(|(_, factor)| *factor == 1.0)?.0);
+        let exponent = cell(["time_wall_clock_unit"; 2]).map_or(Some(0), power);
         let number = |names| {
             exponent.and_then(|exponent| {
                 parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)

@@ -2,20 +2,9 @@
 
 use record::text;
 
-use super::memory::{self, Listed, Of, Row};
+use super::memory::{self, Listed};
 use crate::facts;
 use crate::reading::*;
-
-/// The values of a bank.
-const BANK: &[Row] = &[
-    ("product", "part", Of::Text(|bank| &mut bank.part)),
-    ("vendor", "vendor", Of::Text(|bank| &mut bank.vendor)),
-    ("slot", "locator", Of::Text(|bank| &mut bank.locator)),
-    ("size", "bytes", Of::Bytes),
-    ("width", "data_bits", Of::Number("bits", |bank| &mut bank.data_bits)),
-    ("configured speed", "configured_mt_s", Of::Speed(|bank| &mut bank.configured_mt_s)),
-    ("configured_speed", "configured_mt_s", Of::Speed(|bank| &mut bank.configured_mt_s)),
-];
 
 /// The class of a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
 fn class(text: &str) -> Option<&str> {
@@ -127,21 +116,21 @@ impl Listing {
             ("bank", "description") => {
                 for word in value.split_whitespace().take(4) {
                     if scan::is_one_of(word, "DIMM|SODIMM|RIMM|FB-DIMM|Chip") {
-                        self.bank.device.form = Some(word.to_owned());
+                        self.bank.set("form", word);
                     } else if scan::begins(word, "DDR|LPDDR|HBM") {
-                        self.bank.device.kind = Some(word.to_owned());
+                        self.bank.set("kind", word);
                         self.bank.note("kind", origin.clone());
                     }
                 }
                 if let Some((front, _)) = value.split_once(" MHz") {
                     let mhz = front.rsplit(' ').next().unwrap_or_default();
-                    self.bank.take(memory::RATED, &format!("{mhz} MHz"), origin, sink);
+                    self.bank.take("rated_mt_s", "speed", &format!("{mhz} MHz"), origin, sink);
                 }
             }
             ("bank", "clock") => note_period(value, sink),
             ("bank", key) => {
-                if let Some(row) = BANK.iter().find(|(label, ..)| *label == key) {
-                    self.bank.take(*row, value, origin, sink);
+                if let Some([.., field, how]) = memory::rows("lshw").find(|row| row[1] == key) {
+                    self.bank.take(field, how, value, origin, sink);
                 }
             }
             _ => {}

@@ -4,27 +4,16 @@ use std::fmt::Display;
 
 use record::import::Origin;
 use record::machine::MemoryDevice;
+use serde_json::{Map, Value};
 
 use crate::facts;
 use crate::reading::*;
 use crate::sink::fill;
 
-/// The form of a label's value, and its field.
-#[derive(Clone, Copy)]
-pub(super) enum Of {
-    Text(fn(&mut MemoryDevice) -> &mut Option<String>),
-    /// A number of at least 1, and the unit after it.
-    Number(&'static str, fn(&mut MemoryDevice) -> &mut Option<u32>),
-    /// Transfers: the number always meant them; before dmidecode 3.0 its unit was called MHz, and its period followed it.
-    Speed(fn(&mut MemoryDevice) -> &mut Option<u32>),
-    Bytes,
+/// The rows of `memory.txt` of one kind.
+pub(super) fn rows(kind: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
+    scan::rows(include_str!("memory.txt")).filter(move |row: &[&str; 4]| row[0] == kind)
 }
-
-/// A label, the field in a record, and the form of the value.
-pub(super) type Row = (&'static str, &'static str, Of);
-
-/// The clock in a description, which is the module's rated clock.
-pub(super) const RATED: Row = ("", "rated_mt_s", Of::Speed(|device| &mut device.rated_mt_s));
 
 /// Placeholders that firmware and tools write.
 const NOTHING: &str = "NULL|NO DIMM|Other|[Empty]|[empty]";
@@ -48,17 +37,23 @@ pub(super) fn number(value: &str, unit: &str) -> Option<u32> {
     (fits && (rest == unit || rest.is_empty())).then_some(value as u32)
 }
 
-/// A device in one output, with the line of each field.
+/// A device in one output by the fields of a record, with the line of each.
 #[derive(Default)]
 pub(super) struct Listed {
-    pub device: MemoryDevice,
+    fields: Map<String, Value>,
     origins: Vec<(&'static str, Origin)>,
 }
 
 impl Listed {
     /// A whole device of a table.
-    pub(super) fn of_table(device: MemoryDevice, origin: Origin) -> Self {
-        Self { device, origins: vec![("", origin)] }
+    pub(super) fn of_table(device: &MemoryDevice, origin: Origin) -> Self {
+        let fields = serde_json::to_value(device).ok().and_then(|device| device.as_object().cloned());
+        Self { fields: fields.unwrap_or_default(), origins: vec![("", origin)] }
+    }
+
+    /// Sets a field.
+    pub(super) fn set(&mut self, field: &str, value: impl Into<Value>) {
+        self.fields.insert(field.to_owned(), value.into());
     }
 
     /// Notes the source of a field.
@@ -66,48 +61,48 @@ impl Listed {
         self.origins.push((field, origin));
     }
 
-    /// Takes the value of a label. What begins as a number and is none is withheld; `Unknown` and 0 mean nothing.
-    pub(super) fn take(&mut self, (_, field, of): Row, value: &str, origin: Origin, sink: &mut Sink) {
-        let device = &mut self.device;
-        let is_read = match of {
-            Of::Text(slot) => {
+    /// Takes the value of a field, written in this way. What begins as a number and is none is withheld; `Unknown` and 0 mean nothing.
+    pub(super) fn take(
+        &mut self,
+        field: &'static str,
+        how: &str,
+        value: &str,
+        origin: Origin,
+        sink: &mut Sink,
+    ) {
+        let read = match how {
+            "text" => {
                 let Some(text) = meaningful(value) else { return };
-                *slot(device) = Some(text);
-                true
+                Some(Value::from(text))
             }
-            Of::Number(unit, slot) => {
-                *slot(device) = number(value, unit).filter(|number| *number < 0xffff);
-                if slot(device).is_some() {
-                    return;
-                }
-                false
-            }
-            Of::Speed(slot) => {
+            "bytes" => size(value).map(Value::from),
+            "speed" => {
                 let is_unit = |rest: &str| matches!(rest.split(' ').next(), Some("MT/s" | "MHz"));
                 let speed = numbers::parse_number(value).filter(|(_, rest)| is_unit(rest));
-                *slot(device) = speed.map(|(mt_s, _)| mt_s as u32);
                 if let Some((mt_s, _)) = speed.filter(|(mt_s, _)| mt_s.fract() != 0.0 || !is_speed(*mt_s)) {
-                    *slot(device) = None;
+                    self.fields.remove(field);
                     return withhold_speed(mt_s, field, origin, sink);
                 }
-                speed.is_some()
+                speed.map(|(mt_s, _)| Value::from(mt_s as u32))
             }
-            Of::Bytes => {
-                device.bytes = size(value);
-                device.bytes.is_some()
+            how => {
+                let unit = how.strip_prefix("number").unwrap_or_default().trim_start();
+                number(value, unit).filter(|number| *number < 0xffff).map(Value::from)
             }
         };
-        if is_read {
-            self.note(field, origin);
-        } else {
+        if read.is_none() {
             lose(&path(field, sink), value, origin, sink);
+        } else if !how.starts_with("number") {
+            self.note(field, origin);
         }
+        self.set(field, read);
     }
 
     /// Adds a device with known values. A slot with the same locator as one of an earlier output is the same slot; if they
     /// differ, the record follows the later one and reports it.
     pub(super) fn push(self, sink: &mut Sink) {
-        let Listed { device, origins } = self;
+        let Listed { fields, origins } = self;
+        let device: MemoryDevice = serde_json::from_value(Value::Object(fields)).unwrap_or_default();
         let all = &mut sink.draft.machine.memory_devices;
         let (before, matched) = &mut sink.draft.devices;
         let earlier = all.iter().take(*before).enumerate();

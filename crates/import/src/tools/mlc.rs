@@ -26,13 +26,8 @@ const PARTS: &[(&str, Part)] = &[
 const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
 
 /// Mixes of reads and writes by the words of the peak bandwidths, in lower case.
-const MIXES: &[(&str, &str)] = &[
-    ("all reads", "read"),
-    ("3:1 reads-writes", "3:1 reads-writes"),
-    ("2:1 reads-writes", "2:1 reads-writes"),
-    ("1:1 reads-writes", "1:1 reads-writes"),
-    ("stream-triad like", "triad"),
-];
+const MIXES: &str = "all reads=read|3:1 reads-writes=3:1 reads-writes|2:1 reads-writes=2:1 reads-writes|\
+    1:1 reads-writes=1:1 reads-writes|stream-triad like=triad";
 
 /// Its other lines.
 const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|Command line parameters|***|Unable to|Latency and|Please ";
@@ -102,13 +97,12 @@ impl MlcReader {
     }
 
     /// `Numa node         0         1`, or above it a head of rows alone.
-    fn head(&mut self, text: &str) -> bool {
+    fn head(&mut self, text: &str) {
         let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
         if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {
             self.columns = nodes;
             self.in_second |= self.has_rows && self.part != Some(Part::Caches);
         }
-        true
     }
 
     /// A row of a matrix: its node, then a number or `-` for each column.
@@ -176,7 +170,7 @@ impl MlcReader {
             // memory traffic.
             (Part::Peak, _) => {
                 let (front, value) = text.rsplit_once(':')?;
-                let op = scan::find(MIXES, front.trim().to_ascii_lowercase().as_str())?;
+                let op = scan::renamed(MIXES, &front.trim().to_ascii_lowercase())?;
                 let place = Labels::new().with_label(Label::Op, op);
                 Some(self.figure(metrics::MEMORY_BANDWIDTH, place, parse_scaled(value, 6)?))
             }
@@ -255,10 +249,12 @@ impl Reader for MlcReader {
                 self.part = None;
             }
             let matrix = self.part.filter(|part| !matches!(part, Part::Peak | Part::Loaded));
-            let known = scan::begins(text, TALK)
-                || matrix.is_some() && scan::begins(text, HEADS) && self.head(text)
-                || matrix.is_some_and(|part| self.row(part, line, sink).is_some());
-            return if known { Fit::Taken } else { Fit::Between };
+            if matrix.is_some() && scan::begins(text, HEADS) {
+                self.head(text);
+            } else if !scan::begins(text, TALK) {
+                let row = matrix.and_then(|part| self.row(part, line, sink));
+                return row.map_or(Fit::Between, |()| Fit::Taken);
+            }
         }
         Fit::Taken
     }

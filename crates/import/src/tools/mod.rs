@@ -10,7 +10,6 @@ mod lshw;
 mod memory;
 mod mlc;
 mod numactl;
-mod numactl_show;
 mod numastat;
 mod openssl;
 mod perf_stat;
@@ -26,7 +25,7 @@ use std::collections::BTreeSet;
 use crate::tool::Tool;
 
 /// Every tool. If the opening lines of two could be the same, the earlier one is asked first.
-pub(crate) const TOOLS: &[Tool] = &[
+const TOOLS: &[Tool] = &[
     files::FILES,
     perf_stat::PERF_STAT,
     hyperfine::HYPERFINE_JSON,
@@ -44,31 +43,19 @@ pub(crate) const TOOLS: &[Tool] = &[
     lscpu::LSCPU_CACHES,
     dmidecode::DMIDECODE,
     numactl::NUMACTL,
-    numactl_show::NUMACTL_SHOW,
     numastat::NUMASTAT,
     lshw::LSHW,
     lscpu::LSCPU,
     columns::TURBOSTAT,
     columns::SYSSTAT,
-    files::PATTERNS[0],
-    files::PATTERNS[1],
-    files::PATTERNS[2],
-    files::PATTERNS[3],
-    files::PATTERNS[4],
-    files::PATTERNS[5],
-    files::PATTERNS[6],
-    files::PATTERNS[7],
-    files::PATTERNS[8],
-    files::PATTERNS[9],
-    files::PATTERNS[10],
-    files::PATTERNS[11],
-    files::PATTERNS[12],
-    files::PATTERNS[13],
-    files::PATTERNS[14],
-    files::PATTERNS[15],
 ];
+
+/// The same, and after them the tools whose lines are patterns.
+pub(crate) fn all() -> impl Iterator<Item = &'static Tool> {
+    TOOLS.iter().chain(files::PATTERNS)
+}
 
 /// The names of all supported tools, in order.
 pub fn tool_names() -> BTreeSet<&'static str> {
-    TOOLS.iter().map(|tool| tool.name).collect()
+    all().map(|tool| tool.name).collect()
 }

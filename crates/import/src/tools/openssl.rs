@@ -13,38 +13,15 @@ const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 /// Most block sizes of a row.
 const MOST_SIZES: usize = 16;
 
-/// The work in columns of a table of signatures, by the text before `/s`.
-const WORKS: &[(&str, &str)] = &[
-    ("sign", "signatures"),
-    ("signs", "signatures"),
-    ("verify", "verifications"),
-    ("encr", "encryptions"),
-    ("encr.", "encryptions"),
-    ("encrypt", "encryptions"),
-    ("decr", "decryptions"),
-    ("decr.", "decryptions"),
-    ("decrypt", "decryptions"),
-    ("keygen", "keys made"),
-    ("keygens", "keys made"),
-    ("encaps", "encapsulations"),
-    ("decaps", "decapsulations"),
-    ("op", "exchanges"),
-];
+/// Its columns, families of keys and CPU features, from `openssl.txt`.
+fn rows(kind: &'static str, name: &str) -> impl Iterator<Item = [&'static str; 5]> {
+    scan::rows(include_str!("openssl.txt")).filter(move |row: &[&str; 5]| row[0] == kind && row[1] == name)
+}
 
-/// Lines of `-mr` for keys: the family, the work behind its values (since 3.2 RSA also encrypts), and the field of the
-/// first.
-const FAMILIES: &[(&str, Family)] = &[
-    ("F2", ("rsa", RSA, 3)),
-    ("F3", ("dsa", SIGNATURES, 3)),
-    ("F4", ("ecdsa", SIGNATURES, 3)),
-    ("F5", ("ecdh", &["exchanges"], 3)),
-    ("F6", ("eddsa", SIGNATURES, 4)),
-    ("F7", ("sm2", SIGNATURES, 4)),
-    ("F8", ("ffdh", &["exchanges"], 3)),
-];
-type Family = (&'static str, &'static [&'static str], usize);
-const RSA: &[&str] = &["signatures", "verifications", "encryptions", "decryptions"];
-const SIGNATURES: &[&str] = &["signatures", "verifications"];
+/// The work in a column.
+fn work(column: &str) -> Option<&'static str> {
+    rows("work", column).next().map(|row| row[2])
+}
 
 /// Its progress lines and its own description.
 const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
@@ -106,8 +83,8 @@ fn key_head(text: &str) -> Option<Vec<&'static str>> {
     // Most lines have no such column, and every line is asked.
     text.ends_with("/s").then_some(())?;
     let rates = text.split_whitespace().filter_map(|word| word.strip_suffix("/s"));
-    let works = scan::all(rates, |word| scan::find(WORKS, word))?;
-    let seconds = text.split_whitespace().filter(|word| scan::find(WORKS, word).is_some()).count();
+    let works = scan::all(rates, work)?;
+    let seconds = text.split_whitespace().filter(|word| work(word).is_some()).count();
     let all = text.split_whitespace().count();
     // A margin may have broken it.
     (all <= 2 * works.len() || all == seconds + works.len()).then_some(works)
@@ -134,26 +111,15 @@ fn is_count(text: &str) -> bool {
     })
 }
 
-/// CPU features that OpenSSL uses: bits of its printed capabilities (crypto/arm_arch.h; crypto/x86cpuid.pl).
-const CAPABILITIES: &[(&str, u32, &str)] = &[
-    ("armcap", 0, "NEON"),
-    ("armcap", 2, "AES instructions"),
-    ("armcap", 4, "SHA-256 instructions"),
-    ("armcap", 5, "PMULL"),
-    ("ia32cap", 57, "AES instructions"),
-    ("ia32cap", 60, "AVX"),
-    ("ia32cap", 33, "PCLMULQDQ"),
-];
-
 /// `armcap=0x1`, `ia32cap=0x7ffaf3bfffebffff:0x18405f5ef1bf07ab`.
 fn capabilities(text: &str) -> Option<record::Text> {
     let (of, bits) = text.split_once('=')?;
     let bits = u64::from_str_radix(bits.split([':', ' ']).next()?.strip_prefix("0x")?, 16).ok()?;
-    let known = CAPABILITIES.iter().filter(|(name, ..)| *name == of);
-    let (has, lacks): (Vec<_>, Vec<_>) = known.partition(|(_, bit, _)| bits >> bit & 1 == 1);
-    let names = |all: Vec<&(&str, u32, &str)>| match all.as_slice() {
+    let is_set = |row: &[&str; 5]| row[4].parse().is_ok_and(|bit: u32| bits >> bit & 1 == 1);
+    let (has, lacks): (Vec<_>, Vec<_>) = rows("feature", of).partition(is_set);
+    let names = |all: Vec<[&str; 5]>| match all.as_slice() {
         [] => "none".to_owned(),
-        all => all.iter().map(|(.., name)| *name).collect::<Vec<_>>().join(", "),
+        all => all.iter().map(|row| row[2]).collect::<Vec<_>>().join(", "),
     };
     Some(record::text!(
         "openssl-capabilities",
@@ -256,12 +222,13 @@ impl SpeedReader {
                 self.take_row(fields.get(2)?, &rates, line);
             }
             kind if kind.starts_with('F') => {
-                let (family, works, first) = scan::find(FAMILIES, kind)?;
+                let [_, _, family, works, first] = rows("family", kind).next()?;
+                let works: Vec<&str> = works.split(' ').collect();
                 // A public-key operation takes less than a second: a value below 1 is the seconds per operation.
                 let (rates, seconds): (Vec<f64>, Vec<f64>) =
-                    figures(first)?.into_iter().partition(|rate| *rate >= 1.0);
+                    figures(first.parse().ok()?)?.into_iter().partition(|rate| *rate >= 1.0);
                 (seconds.is_empty() || kind == "F5" && !rates.is_empty()).then_some(())?;
-                self.take_keys(&format!("{family} {} bits", fields[2]), works, &rates, line);
+                self.take_keys(&format!("{family} {} bits", fields[2]), &works, &rates, line);
             }
             _ => {}
         }
@@ -271,7 +238,7 @@ impl SpeedReader {
     /// The algorithm of a row of keys: its name, and the work of its rates.
     fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
         let columns = match self.columns.as_slice() {
-            [] if rates.len() > 1 => RSA.to_vec(),
+            [] if rates.len() > 1 => vec!["signatures", "verifications", "encryptions", "decryptions"],
             [] => vec!["exchanges"],
             columns => columns.to_vec(),
         };

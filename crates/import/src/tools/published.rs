@@ -47,13 +47,7 @@ impl Reader for PublishedReader {
             return Fit::Between;
         } else if let Some(fact) = text.strip_prefix("machine.") {
             self.facts += 1;
-            match take_fact(fact, &sink.draft.machine) {
-                Ok((path, machine)) => {
-                    sink.draft.machine = machine;
-                    sink.note(format!("machine.{}", print_path(&path)), line);
-                }
-                Err(why) => sink.withhold(name, why, line),
-            }
+            add_fact(fact, line, sink);
         } else if let Some(metric) = metrics::find(name) {
             let source = self.source.as_deref().filter(|source| !source.is_empty());
             match parse_figure(metric, &text[name.len()..]) {
@@ -69,6 +63,20 @@ impl Reader for PublishedReader {
             return Fit::Between;
         }
         Fit::Taken
+    }
+}
+
+/// A fact of the inventory: `counts.packages = 2`.
+pub(super) fn add_fact(text: &str, line: Line, sink: &mut Sink) {
+    match take_fact(text, &sink.draft.machine) {
+        Ok((path, machine)) => {
+            sink.draft.machine = machine;
+            sink.note(format!("machine.{}", print_path(&path)), line);
+        }
+        Err(why) => {
+            let name = text.split([' ', '\t', '=']).next().unwrap_or_default();
+            sink.withhold(format!("machine.{name}"), why, line);
+        }
     }
 }
 
@@ -268,40 +276,10 @@ fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64,
     Some((plain(number, 0)? / seconds, Some(work).filter(|work| !work.is_empty() && *work != "work")))
 }
 
-/// The ratio of two units: a power of ten, and a factor.
-const SCALES: &[(&str, &str, i32, f64)] = &[
-    ("Hz", "kHz", 3, 1.0),
-    ("Hz", "MHz", 6, 1.0),
-    ("Hz", "GHz", 9, 1.0),
-    ("B/s", "kB/s", 3, 1.0),
-    ("B/s", "KB/s", 3, 1.0),
-    ("B/s", "MB/s", 6, 1.0),
-    ("B/s", "GB/s", 9, 1.0),
-    ("B/s", "TB/s", 12, 1.0),
-    ("B/s", "KiB/s", 0, 1024.0),
-    ("B/s", "MiB/s", 0, 1_048_576.0),
-    ("B/s", "GiB/s", 0, 1_073_741_824.0),
-    ("ns", "us", 3, 1.0),
-    ("ns", "µs", 3, 1.0),
-    ("ns", "ms", 6, 1.0),
-    ("ns", "s", 9, 1.0),
-    ("s", "ms", -3, 1.0),
-    ("s", "us", -6, 1.0),
-    ("s", "µs", -6, 1.0),
-    ("s", "ns", -9, 1.0),
-    ("s", "min", 0, 60.0),
-    ("ratio", "%", -2, 1.0),
-    ("ratio", "x", 0, 1.0),
-    ("instructions/cycle", "IPC", 0, 1.0),
-    ("instructions/cycle", "insn/cycle", 0, 1.0),
-    ("cycles", "ticks", 0, 1.0),
-];
-
 /// A number in another unit.
 fn scale(number: &str, unit: &str, into: &str) -> Option<f64> {
-    let known = SCALES.iter().find(|(to, from, ..)| (*to, *from) == (into, unit));
     let same = (unit == into).then_some((0, 1.0));
-    let (exponent, factor) = same.or(known.map(|(.., exponent, factor)| (*exponent, *factor)))?;
+    let (exponent, factor) = same.or_else(|| units::scale_of(unit, into))?;
     plain(number, exponent).map(|value| value * factor)
 }
 
@@ -319,19 +297,7 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
 
 /// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
 pub(super) fn split_words(text: &str) -> Result<Vec<String>, Why> {
-    let mut words = vec![String::new()];
-    let mut inside = None;
-    for c in text.chars() {
-        match (inside, c, words.last_mut()) {
-            (Some(quote), c, _) if c == quote => inside = None,
-            (None, '"' | '\'', _) => inside = Some(c),
-            (None, c, _) if c.is_whitespace() => words.push(String::new()),
-            (_, c, Some(word)) => word.push(c),
-            _ => {}
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    if inside.is_some() { Err("a quotation mark is not closed".to_owned()) } else { Ok(words) }
+    shell_words::split(text).map_err(|_| "a quotation mark is not closed".to_owned())
 }
 
 #[cfg(test)]

@@ -40,20 +40,6 @@ fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
     (!what.is_empty()).then_some((name, value, what, exponent))
 }
 
-/// The results of one stressor: its work, its rate, its seconds of user and of system.
-fn publish(work: &str, figures: [Option<f64>; 3], line: Line, sink: &mut Sink) {
-    let [Some(rate), user, system] = figures else { return };
-    let name = format!("stress-ng --{work}");
-    let place = Labels::new().with_label(Label::Workload, name.as_str());
-    let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate]);
-    sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
-    for (state, seconds) in [("user", user), ("system", system)] {
-        if let Some(seconds) = seconds {
-            sink.add_figure(scan::run_time(Some(&name), Some(state), seconds), line);
-        }
-    }
-}
-
 #[derive(Default)]
 struct TextReader {
     in_table: bool,
@@ -92,7 +78,13 @@ impl Reader for TextReader {
             if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
                 // As in its command line: other instances are other work.
                 let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
-                publish(&format!("{name}{instances}"), [rate, user, system].map(Some), line, sink);
+                let name = format!("stress-ng --{name}{instances}");
+                let place = Labels::new().with_label(Label::Workload, name.as_str());
+                let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![rate]);
+                sink.add_figure(m.with_detail(detail::WORK, "bogo ops"), line);
+                for (state, seconds) in [("user", user), ("system", system)] {
+                    sink.add_figure(scan::run_time(Some(&name), Some(state), seconds), line);
+                }
             }
         }
         Fit::Taken

@@ -11,9 +11,7 @@ use crate::reading::*;
 
 /// Its output and options, from `sysbench.txt`.
 fn rows(kinds: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
-    let rows = include_str!("sysbench.txt").lines().filter(|line| !line.starts_with('#'));
-    let cells = |row: &'static str| row.splitn(4, '|').collect::<Vec<_>>().try_into().ok();
-    rows.filter_map(cells).filter(move |row: &[&str; 4]| scan::is_one_of(row[0], kinds))
+    scan::rows::<4>(include_str!("sysbench.txt")).filter(move |[kind, ..]| scan::is_one_of(kind, kinds))
 }
 
 /// Its other lines.
@@ -107,14 +105,10 @@ impl SysbenchReader {
         Fit::Taken
     }
 
+    /// The value of an option, which older versions have under other names.
     fn option(&self, name: &'static str) -> Option<&str> {
-        self.command.option(match name {
-            "--tables" => &["--tables", "--oltp-tables-count"],
-            "--table-size" => &["--table-size", "--table_size", "--oltp-table-size"],
-            "--time" => &["--time", "--max-time"],
-            "--events" => &["--events", "--max-requests"],
-            _ => return self.command.option(&[name]),
-        })
+        let others = rows("alias").filter(|[_, known, ..]| *known == name).map(|[_, _, other, _]| other);
+        self.command.option(&others.chain([name]).collect::<Vec<_>>())
     }
 
     /// The name under which runs of this test are compared: the settings that determine the work of an event; and why it

@@ -7,7 +7,7 @@ use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
 use os::signals;
 use record::baseline::{Baseline, ClassBaseline};
 use record::check::{CHECK_VERSION, Check, Checked, Outcome};
-use record::{CpuList, Record};
+use record::{CpuList, Record, json::write_text};
 use report::terminal;
 use report::view::View;
 use serde_json::json;
@@ -171,7 +171,7 @@ fn hand_out_check(
     let value = || {
         let line = terminal::check_line(check, baseline);
         let (machine, time) = (host.as_str(), record.started.as_str());
-        Checked { check: CHECK_VERSION, machine, time, baseline, line: &line, result: check }.to_json()
+        write_text(&Checked { check: CHECK_VERSION, machine, time, baseline, line: &line, result: check })
     };
     let forms = View::new(|screen| terminal::check(screen, check, baseline, drain, all)).with_json(value);
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))

@@ -99,7 +99,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     }
     comparison.gate = gate.clone().and_then(Result::ok);
     let forms = View::new(|screen| terminal::comparison_answer(screen, &comparison, options.out.all))
-        .with_json(|| comparison.to_json())
+        .with_json(|| record::json::write_text(&comparison))
         .with_csv(|| report::csv::comparison(&comparison))
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
     hand_out(options, &forms)?;

@@ -53,10 +53,10 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     redaction::end_names(&names);
     let kept = asked.baseline.as_ref().map_or(Ok(()), |path| {
         let baseline = fleet::make_baseline(&said, super::now(), record);
-        files::write(path, &as_json(baseline.to_json())?)
+        files::write(path, &as_json(record::json::write_text(&baseline))?)
     });
     let forms = View::new(|screen| terminal::fleet(screen, &said, options.out.all))
-        .with_json(|| said.to_json())
+        .with_json(|| record::json::write_text(&said))
         .with_csv(|| report::csv::fleet(&said))
         .with_page(|| report::page::fleet(&said));
     hand_out(options, &forms).and(kept).map(|()| 0)

@@ -49,7 +49,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         )));
     }
     let forms = View::new(|screen| terminal::history(screen, &said, options.out.all))
-        .with_json(|| said.to_json())
+        .with_json(|| record::json::write_text(&said))
         .with_csv(|| report::csv::history(&said))
         .with_page(|| report::page::history(&said));
     hand_out(options, &forms).map(|()| 0)

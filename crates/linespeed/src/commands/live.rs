@@ -243,7 +243,7 @@ impl Shown {
         let time = now();
         if to_standard_output(options) {
             let said = Said { time: &time, interval, bound, coverage };
-            return output::print(&as_json(said.to_line())?);
+            return output::print(&as_json(record::json::write_line(&said))?);
         }
         if options.out.quiet_output {
             return Ok(());

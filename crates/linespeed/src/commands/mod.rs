@@ -26,7 +26,7 @@ mod stat;
 use std::path::Path;
 
 use machine::Root;
-use record::{Comparison, Record};
+use record::{Record, schema};
 
 use crate::delivery::to_standard_output;
 use crate::failure::Failure;
@@ -62,15 +62,15 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema { comparison, fleet, history, check, live }) => {
-            let schema = match [comparison, fleet, history, check, live].iter().position(|asked| **asked) {
-                Some(0) => Comparison::json_schema(),
-                Some(1) => record::fleet::Fleet::json_schema(),
-                Some(2) => record::history::History::json_schema(),
-                Some(3) => record::check::Checked::json_schema(),
-                Some(_) => record::live::Said::json_schema(),
-                None => Record::json_schema(),
+            let asked = match [comparison, fleet, history, check, live].iter().position(|asked| **asked) {
+                Some(0) => schema::COMPARISON,
+                Some(1) => schema::FLEET,
+                Some(2) => schema::HISTORY,
+                Some(3) => schema::CHECK,
+                Some(_) => schema::LIVE,
+                None => schema::RECORD,
             };
-            let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
+            let schema = serde_json::to_string_pretty(&schema::read(asked)).unwrap_or_default();
             output::print(&format!("{schema}\n")).map(|()| 0)
         }
         Some(Command::Completions { shell }) => definitions::completions(*shell),

@@ -20,19 +20,3 @@ pub struct Said<'a> {
     /// What could not be observed.
     pub coverage: &'a [Coverage],
 }
-
-impl Said<'_> {
-    /// As a line of JSON.
-    ///
-    /// # Errors
-    ///
-    /// A value has no form in JSON.
-    pub fn to_line(&self) -> std::io::Result<String> {
-        crate::json::write_line(self)
-    }
-
-    /// Its JSON Schema.
-    pub fn json_schema() -> serde_json::Value {
-        crate::schema::read(crate::schema::LIVE)
-    }
-}

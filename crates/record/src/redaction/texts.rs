@@ -1,16 +1,18 @@
 //! The content of each text of a record, by the end of its path.
 
 use super::Kind;
-use Holds::{Argv, BuildLine, Name, Own, Sentence, Technical};
+use Holds::Name;
 
 /// The content of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Holds {
     /// A word of a fixed vocabulary, a value of the hardware or of a setting.
     Technical,
     /// A sentence or command of linespeed's, which may quote a name.
     Sentence,
     /// A name.
+    #[strum(disabled)]
     Name(Kind),
     /// A kernel's build line, with its builder and host.
     BuildLine,
@@ -23,25 +25,12 @@ pub(super) enum Holds {
 /// The content of each text: a word for it, and ends of paths.
 const TEXTS: &str = include_str!("texts.txt");
 
-impl Holds {
-    fn named(word: &str) -> Option<Self> {
-        Some(match word {
-            "own" => Own,
-            "argv" => Argv,
-            "sentence" => Sentence,
-            "technical" => Technical,
-            "build-line" => BuildLine,
-            kind => Name(kind.parse().ok()?),
-        })
-    }
-}
-
 /// The content of the text at a path; `None` if nothing declares it.
 pub(super) fn declared(path: &str) -> Option<Holds> {
     // An element of a list or map is as its end declares, or as the list is declared.
     let ends = TEXTS.lines().filter_map(|line| {
         let (word, ends) = line.split_once(' ')?;
-        let holds = Holds::named(word)?;
+        let holds = word.parse().or_else(|_| word.parse().map(Name)).ok()?;
         Some(ends.split_whitespace().map(move |end| (holds, end)))
     });
     ends.flatten()

@@ -85,7 +85,7 @@ impl Entry {
             path: path.to_owned(),
             started: head.started,
             host: head.machine.hostname.unwrap_or_default(),
-            mode: head.mode.or_else(|| RunMode::of_command(&head.command)),
+            mode: head.mode,
             command: head.command,
             metrics: figures.map(|figure| figure.metric).collect(),
             imported: head.import.is_some(),

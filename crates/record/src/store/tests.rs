@@ -143,16 +143,12 @@ fn many_records_of_commands_do_not_hide_what_was_measured_of_the_machine() {
 #[test]
 fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let folder = Folder::new();
-    let run = |command: &[&str], started: &str| {
-        let mut record = record("here", &OF_A_WHOLE_RUN, started);
-        record.command = command.iter().map(|word| (*word).to_owned()).collect();
-        record
-    };
-    let quick = folder.write("quick.json", &run(&["linespeed", "--quick"], "quick"), 1);
+    let run = |mode, started: &str| Record { mode: Some(mode), ..record("here", &OF_A_WHOLE_RUN, started) };
+    let quick = folder.write("quick.json", &run(RunMode::Quick, "quick"), 1);
     let part = folder.write("part.json", &record("here", &["core.clock"], "part"), 0);
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (quick.clone(), Some(part.clone())));
-    let whole = folder.write("whole.json", &run(&["linespeed"], "before"), 2);
+    let whole = folder.write("whole.json", &run(RunMode::Normal, "before"), 2);
     std::fs::remove_file(&part).unwrap();
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));

@@ -111,8 +111,6 @@ fn cpus(record: &Record) -> Section {
         "CPUs move",
         record.diagnosis.shape.as_ref().map(|shape| places::brief(shape, &record.started)),
     );
-    section.add_some("Drawers", machine.counts.drawers);
-    section.add_some("Books", machine.counts.books);
     section.add_some("Packages", machine.counts.packages);
     section.add_some("Dies", machine.counts.dies);
     section.add_some("Clusters", machine.counts.clusters);

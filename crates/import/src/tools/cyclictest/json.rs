@@ -30,21 +30,14 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
         let text = file.get("sysinfo")?.get(key)?.as_str()?;
         Some(machine::text::clean_to(text, 200)).filter(|text| !text.is_empty())
     };
-    let draft = &mut sink.draft.machine;
-    let mut paths = Vec::new();
-    if let (None, Some(name)) = (&draft.hostname, system("nodename")) {
-        draft.hostname = Some(name);
-        paths.push("machine.hostname");
+    for (key, file) in [("nodename", "hostname"), ("release", "osrelease"), ("machine", "arch")] {
+        if let Some(text) = system(key) {
+            sink.add_file(format!("/proc/sys/kernel/{file}"), text, line);
+        }
     }
-    if let (None, Some(release)) = (&draft.kernel.release, system("release")) {
-        (draft.kernel.release, draft.kernel.version) = (Some(release), system("version"));
-        paths.push("machine.kernel.release");
+    if let Some((release, version)) = system("release").zip(system("version")) {
+        sink.add_file("/proc/version".to_owned(), format!("Linux version {release} {version}"), line);
     }
-    if let (true, Some(architecture)) = (draft.architecture.is_empty(), system("machine")) {
-        draft.architecture = architecture;
-        paths.push("machine.architecture");
-    }
-    paths.into_iter().for_each(|path| sink.note(path, line));
     word("rt_test_version").into_iter().for_each(|version| sink.version(version));
     seen.options.nanoseconds |= file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
     for (number, figures) in file.get("thread").and_then(Value::as_object).into_iter().flatten() {

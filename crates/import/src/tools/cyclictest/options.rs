@@ -28,15 +28,7 @@ pub(super) struct Options {
 const VALUED: &str = "abcdDFhHilopTytwPABC";
 
 /// Short options of long ones; `Y` is none of cyclictest's.
-const LONG: &[(&str, char)] = &[
-    ("smp", 'S'),
-    ("affinity", 'a'),
-    ("nsecs", 'N'),
-    ("histofall", 'H'),
-    ("priority", 'p'),
-    ("prio", 'p'),
-    ("policy", 'Y'),
-];
+const LONG: &str = "smp=S|affinity=a|nsecs=N|histofall=H|priority=p|prio=p|policy=Y";
 
 impl Options {
     /// Reads a command line; that of another program gives nothing.
@@ -47,7 +39,10 @@ impl Options {
         while let Some(word) = words.next() {
             if let Some(long) = word.strip_prefix("--") {
                 let (name, value) = long.split_once('=').unwrap_or((long, ""));
-                scan::find(LONG, name).into_iter().for_each(|letter| options.set(letter, value));
+                scan::renamed(LONG, name)
+                    .unwrap_or_default()
+                    .chars()
+                    .for_each(|letter| options.set(letter, value));
                 continue;
             }
             let Some(cluster) = word.strip_prefix('-') else { continue };

@@ -59,7 +59,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
                 memory::withhold_speed(mt_s, field, origin.clone(), sink);
             }
         }
-        memory::Listed::of_table(device, origin.clone()).push(sink);
+        memory::Listed::of_table(&device, origin.clone()).push(sink);
     }
     if tables.complete && tables.populated.sockets > 0 {
         sink.draft.facts.populated.push(Fact { value: tables.populated, origin: origin.clone() });

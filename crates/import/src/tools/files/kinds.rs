@@ -1,32 +1,14 @@
 //! The kinds of values in patterns, as `patterns.txt` names them.
 
 use record::command_line::comparable_name;
+use record::units::scale_of;
 
+use super::super::numactl;
 use crate::reading::*;
 
 /// Architectures by the kernel's words.
 const ARCHITECTURES: &str =
     "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
-
-/// Units of time, as powers of ten of a second and a factor.
-const TIMES: &[(&str, i32, f64)] = &[
-    ("s", 0, 1.0),
-    ("ms", -3, 1.0),
-    ("µs", -6, 1.0),
-    ("μs", -6, 1.0),
-    ("us", -6, 1.0),
-    ("ns", -9, 1.0),
-    ("secs", 0, 1.0),
-    ("millis", -3, 1.0),
-    ("micros", -6, 1.0),
-    ("mins", 0, 60.0),
-    ("hours", 0, 3600.0),
-];
-
-/// Whether a value of this kind begins with a digit.
-pub(super) fn is_number(kind: &str) -> bool {
-    scan::is_one_of(kind, "n|num|plain|khz|time|clock|mib")
-}
 
 /// `text` as this kind of value; `Some(None)` if its unit is unknown, and `None` if it is of another kind.
 pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<String>> {
@@ -47,6 +29,11 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             number(whole.and_then(|_| parse_decimal(text)))
         }
         "plain" => number(parse_plain(text).filter(|_| is_word)),
+        "list" => {
+            let list = numactl::cpus(text).filter(|list| !list.is_empty())?;
+            let plain = text.bytes().all(|b| b.is_ascii_digit() || b" -,".contains(&b));
+            plain.then(|| Some(format!("{:?}", list.iter().collect::<Vec<_>>())))
+        }
         "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
         "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
         "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
@@ -83,8 +70,8 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
 /// `101.3 ms`, `0.92 millis`, in seconds.
 fn time(text: &str) -> Option<f64> {
     let (amount, unit) = text.split_once(' ')?;
-    let (_, exponent, factor) = TIMES.iter().find(|(name, ..)| *name == unit)?;
-    Some(parse_scaled(amount, *exponent)? * factor)
+    let (exponent, factor) = scale_of(unit, "s")?;
+    Some(parse_scaled(amount, exponent)? * factor)
 }
 
 /// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`, `0:00.01`, `1:02:03`.
@@ -140,7 +127,7 @@ mod tests {
 
     #[test]
     fn sizes_of_memory_have_the_unit_that_was_asked_for() {
-        let command = |text: &str| Some(Command { text: text.to_owned(), line: 1, folder: String::new() });
+        let command = |text: &str| Some(Command { text: text.to_owned(), folder: String::new() });
         for (text, asked, kib) in [
             ("16265488", Some("free"), Some("16265488")),
             ("15884", Some("free -m"), Some("16265216")),

@@ -6,11 +6,12 @@ mod patterns;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::published;
 use crate::reading::*;
 use patterns::tool;
 
 /// Tools that print the content of such files, from `patterns.txt`.
-pub(super) const PATTERNS: [Tool; 16] = [
+pub(super) const PATTERNS: &[Tool] = &[
     tool::<0>("cpupower frequency-info"),
     tool::<1>("cpupower idle-info"),
     tool::<2>("x86_energy_perf_policy"),
@@ -27,6 +28,7 @@ pub(super) const PATTERNS: [Tool; 16] = [
     tool::<13>("stress-ng --yaml"),
     tool::<14>("lmbench stream"),
     tool::<15>("lmbench lat_mem_rd"),
+    tool::<16>("numactl --show"),
 ];
 
 /// Files quoted by an output, each with its first line.
@@ -72,6 +74,15 @@ impl Found {
 
     fn hand_over(self, sink: &mut Sink) {
         for (path, (text, line)) in self.0 {
+            if let Some(fact) = path.strip_prefix("machine:") {
+                if text.trim_end().contains('\n') {
+                    let why = "the list is wrapped over several lines".to_owned();
+                    sink.withhold(format!("machine.{fact}"), why, line.line());
+                } else {
+                    published::add_fact(&format!("{fact} = {text}"), line.line(), sink);
+                }
+                continue;
+            }
             let Some((front, back)) = path.split_once('*') else {
                 sink.add_file(path, text, line.line());
                 continue;
@@ -113,29 +124,6 @@ fn is_line_of(path: &str, text: &str) -> bool {
     }
 }
 
-/// File names without their folder, and the folder.
-const FOLDERS: &[(&str, &str)] = &[
-    ("cpu.max", "/sys/fs/cgroup/"),
-    ("cpu.stat", "/sys/fs/cgroup/"),
-    ("cpu.weight", "/sys/fs/cgroup/"),
-    ("cpu.cfs_", "/sys/fs/cgroup/cpu/"),
-    ("cpu.shares", "/sys/fs/cgroup/cpu/"),
-    ("memory.max", "/sys/fs/cgroup/"),
-    ("memory.high", "/sys/fs/cgroup/"),
-    ("memory.current", "/sys/fs/cgroup/"),
-    ("memory.limit_in_bytes", "/sys/fs/cgroup/memory/"),
-    ("cpuset.cpus.effective", "/sys/fs/cgroup/"),
-    ("intel_pstate/", "/sys/devices/system/cpu/"),
-    ("cpufreq/policy", "/sys/devices/system/cpu/"),
-    ("vulnerabilities/", "/sys/devices/system/cpu/"),
-    ("transparent_hugepage/", "/sys/kernel/mm/"),
-    ("current_clocksource", "/sys/devices/system/clocksource/clocksource0/"),
-    ("available_clocksource", "/sys/devices/system/clocksource/clocksource0/"),
-    ("no_turbo", "/sys/devices/system/cpu/intel_pstate/"),
-    ("sys/", "/"),
-    ("proc/", "/"),
-];
-
 /// The whole path of a file that inspection could read.
 fn absolute(word: &str) -> Option<String> {
     let word = &word.replace("/clocksource*/", "/clocksource0/");
@@ -152,7 +140,10 @@ fn absolute(word: &str) -> Option<String> {
     let folder = match numbered {
         true if word.starts_with('p') => Some("/sys/devices/system/cpu/cpufreq/"),
         true => Some("/sys/devices/system/cpu/"),
-        false => scan::find_start(FOLDERS, word).map(|(folder, _)| folder),
+        false => {
+            let mut rows = scan::rows::<2>(include_str!("folders.txt"));
+            rows.find_map(|[start, folder]| word.starts_with(start).then_some(folder))
+        }
     };
     folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
 }
@@ -388,5 +379,6 @@ impl Reader for FilesReader {
 mod tests {
     mod hyperfine;
     mod lmbench;
+    mod numactl;
     mod time;
 }

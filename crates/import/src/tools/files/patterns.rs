@@ -9,7 +9,7 @@ use record::metrics::Definition;
 
 use super::super::published;
 use super::Found;
-use super::kinds::{is_number, value_of};
+use super::kinds::value_of;
 use crate::prompts;
 use crate::reading::*;
 
@@ -128,25 +128,14 @@ impl Pattern {
         self.command.iter().all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has(word)))
     }
 
-    /// Whether a line may match this pattern, by its beginning and its end.
+    /// Whether a line may match this pattern, by its beginning: most do not.
     fn may_be(&self, text: &str, command: Option<&Command>) -> bool {
         if !self.command.is_empty() && command.is_none() {
             return false;
         }
-        let ends = || match self.parts.last() {
-            Some(Part::Words(words)) => {
-                text.trim_end().ends_with(words.rsplit(' ').next().unwrap_or_default())
-            }
-            _ => true,
-        };
         match self.parts.as_slice() {
-            [Part::Words(words), ..] => {
-                text.starts_with(words.split(' ').next().unwrap_or_default()) && ends()
-            }
-            [Part::Take(_, _, kind), Part::Words(words), ..] => {
-                let begins = !is_number(kind) || text.starts_with(|c: char| c.is_ascii_digit());
-                begins && ends() && text.contains(words.trim())
-            }
+            [Part::Words(words), ..] => text.starts_with(words.split(' ').next().unwrap_or_default()),
+            [Part::Take(..), Part::Words(words), ..] => text.contains(words.trim()),
             _ => text.len() <= 40,
         }
     }
@@ -315,7 +304,16 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
             let known = &all()[AT];
             let makes = !known.figures.is_empty() || !known.programs.is_empty();
             let values = if makes { of_command(command, &known.programs) } else { Values::new() };
-            Box::new(PatternReader { known, command: command.cloned(), values, ..PatternReader::of(known) })
+            let (command, found, seen) = (command.cloned(), Found::default(), BTreeMap::new());
+            Box::new(PatternReader {
+                known,
+                command,
+                values,
+                counted: None,
+                found,
+                seen,
+                made: HashSet::new(),
+            })
         },
     }
 }
@@ -333,19 +331,6 @@ struct PatternReader {
 }
 
 impl PatternReader {
-    fn of(known: &'static Known) -> Self {
-        let (command, counted, values) = (None, None, Values::new());
-        Self {
-            known,
-            command,
-            values,
-            counted,
-            found: Found::default(),
-            seen: BTreeMap::new(),
-            made: HashSet::new(),
-        }
-    }
-
     /// Takes the results of a line; whether the output continues: a repeated result belongs to another output.
     fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
         for figure in &pattern.figures {

@@ -14,10 +14,16 @@ pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     LABELS.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
         let label = line.strip_prefix('\t');
         if label.is_none() {
-            thing = line;
+            thing = line.split(' ').next().unwrap_or_default();
         }
         Some((thing, label?))
     })
+}
+
+/// Whose value it is, how it is written, and its place in the record; `None` for a value that is read by code of its own.
+pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
+    let form = LABELS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
+    form.split(' ').collect::<Vec<_>>().try_into().ok()
 }
 
 /// A label's meaning, with its number or name.

@@ -2,68 +2,13 @@
 
 use record::CpuList;
 
-use super::labels::{Label, is_on};
+use super::labels::{Label, form_of, is_on};
 use crate::cache_size::Printed;
-use crate::facts::{self, CacheFact, Datum, Fact, Lscpu, Values, key};
+use crate::facts::{self, CacheFact, Fact, Lscpu, Values, key};
 use crate::reading::*;
 
 /// The longest text of flags kept.
 const LONGEST_FLAGS: usize = 32 << 10;
-
-/// How a value is written.
-#[derive(Clone, Copy)]
-enum How {
-    Text,
-    Flags,
-    /// A number of things, from one to this many.
-    Count(u32),
-    /// A number that may be 0.
-    Id,
-    Cpus,
-    Mhz,
-    /// `46 bits physical, 48 bits virtual`
-    Bits,
-    Switch,
-}
-
-/// The subject of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Machine,
-    /// The current kind of core.
-    Kind,
-}
-
-/// The values to read: their place in the record, and their form.
-const VALUES: &[(&str, (Of, &str, How))] = &[
-    (key::ARCHITECTURE, (Of::Machine, "machine.architecture", How::Text)),
-    (key::CPUS, (Of::Machine, "machine.counts.cpus_present", How::Count(65_536))),
-    (key::ONLINE, (Of::Machine, "machine.counts.cpus_online", How::Cpus)),
-    (key::OFFLINE, (Of::Machine, "machine.cpus[].online", How::Cpus)),
-    (key::NODES, (Of::Machine, "machine.counts.nodes", How::Count(4096))),
-    (key::VENDOR, (Of::Machine, "machine.processor.vendor", How::Text)),
-    (key::MHZ, (Of::Machine, "conditions.before.clocks[].current_hz", How::Mhz)),
-    (key::FLAGS, (Of::Machine, "machine.processor.features", How::Flags)),
-    (key::HYPERVISOR, (Of::Machine, "machine.virtualization.hypervisor", How::Text)),
-    (key::ADDRESS_SIZES, (Of::Machine, "machine.processor.address_bits", How::Bits)),
-    (key::BOOST, (Of::Machine, "conditions.before.boost", How::Switch)),
-    (key::THREADS_PER_CORE, (Of::Kind, "machine.counts.cores", How::Count(64))),
-    (key::CORES_PER_SOCKET, (Of::Kind, "machine.counts.cores", How::Count(4096))),
-    (key::CORES_PER_CLUSTER, (Of::Kind, "machine.counts.clusters", How::Count(4096))),
-    (key::SOCKETS, (Of::Kind, "machine.counts.packages", How::Count(4096))),
-    (key::SOCKETS_PER_BOOK, (Of::Kind, "machine.counts.packages", How::Count(4096))),
-    (key::BOOKS_PER_DRAWER, (Of::Kind, "machine.counts.packages", How::Count(4096))),
-    (key::BOOKS, (Of::Kind, "machine.counts.packages", How::Count(4096))),
-    (key::DRAWERS, (Of::Kind, "machine.counts.packages", How::Count(4096))),
-    (key::CLUSTERS, (Of::Kind, "machine.counts.clusters", How::Count(4096))),
-    (key::MODEL_NAME, (Of::Kind, "machine.processor.model_name", How::Text)),
-    (key::FIRMWARE_NAME, (Of::Kind, "machine.processor.firmware_name", How::Text)),
-    (key::FAMILY, (Of::Kind, "machine.processor.family", How::Id)),
-    (key::MODEL, (Of::Kind, "machine.processor.model", How::Id)),
-    (key::STEPPING, (Of::Kind, "machine.processor.stepping", How::Text)),
-    (key::MAX_MHZ, (Of::Kind, "machine.processor.max_hz", How::Mhz)),
-    (key::MIN_MHZ, (Of::Kind, "machine.processor.min_hz", How::Mhz)),
-];
 
 /// Machine words of kernels that run on processors which people measure.
 pub(super) fn is_architecture(value: &str) -> bool {
@@ -95,7 +40,7 @@ impl List {
 
     pub(super) fn more_flags(&mut self, more: &str) {
         let flags = self.output.machine.0.get_mut(key::FLAGS).map(|fact| &mut fact.value);
-        if let Some(Datum::Text(flags)) = flags.filter(|_| more.len() < LONGEST_FLAGS) {
+        if let Some(flags) = flags.filter(|_| more.len() < LONGEST_FLAGS) {
             // One may have been broken in two.
             self.output.cut_flags = true;
             *flags = format!("{flags} {more}");
@@ -132,11 +77,11 @@ impl List {
                 self.output.vulnerabilities.insert(name, fact);
                 Ok(())
             }
-            key => match scan::find(VALUES, key) {
-                Some((of, path, how)) => match read(how, value) {
+            key => match form_of(key) {
+                Some([of, how, path]) => match read(how, value) {
                     Ok(Some(datum)) => {
                         let fact = sink.fact(path, datum, line);
-                        self.put(key, of, matches!(how, How::Count(_) | How::Cpus), fact, sink);
+                        self.put(key, of == "kind", how == "cpus" || how.starts_with("count"), fact, sink);
                         Ok(())
                     }
                     Ok(None) => Ok(()),
@@ -151,10 +96,11 @@ impl List {
         }
     }
 
-    /// Adds a value. If a list has it once per machine, the later value would hide the earlier.
-    fn put(&mut self, key: &'static str, of: Of, once: bool, fact: Fact<Datum>, sink: &mut Sink) {
+    /// Adds a value of the machine or of the current kind of core. If a list has it once per machine, the later value would hide the
+    /// earlier.
+    fn put(&mut self, key: &'static str, of_kind: bool, once: bool, fact: Fact<String>, sink: &mut Sink) {
         let kind = self.output.kinds.last();
-        let known = if of == Of::Kind { kind } else { Some(&self.output.machine) };
+        let known = if of_kind { kind } else { Some(&self.output.machine) };
         let known = known.and_then(|values| values.get(key));
         let differs = known.is_some_and(|known| known.value != fact.value);
         // Another kind of core begins with a name after counts; the kinds of an x86 machine have one name.
@@ -163,11 +109,11 @@ impl List {
         let is_x86 = self.output.machine.text(key::ARCHITECTURE) == Some("x86_64");
         self.part_where(differs && (once || named && (is_x86 || !counted)), sink);
         let kinds = &mut self.output.kinds;
-        if of == Of::Kind && (kinds.is_empty() || counted && kinds.len() < 16) {
+        if of_kind && (kinds.is_empty() || counted && kinds.len() < 16) {
             kinds.push(Values::default());
             self.counted = false;
         }
-        let values = kinds.last_mut().filter(|_| of == Of::Kind).unwrap_or(&mut self.output.machine);
+        let values = kinds.last_mut().filter(|_| of_kind).unwrap_or(&mut self.output.machine);
         values.0.insert(key, fact);
     }
 
@@ -224,26 +170,24 @@ impl List {
 /// What is not read, and why.
 type Why = (String, String);
 
-/// A value; `None` if it is empty, and why if it is impossible.
-fn read(how: How, value: &str) -> Result<Option<Datum>, String> {
+/// A value in the form of records, clocks in Hz and switches as 0 and 1; `None` if it is empty, and why if it is impossible.
+fn read(how: &str, value: &str) -> Result<Option<String>, String> {
     Ok(match how {
-        How::Text => {
-            Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()).map(Datum::Text)
-        }
-        How::Flags => Some(Datum::Text(value.chars().take(LONGEST_FLAGS).collect())),
-        How::Count(most) => {
-            let count = value.parse().ok().filter(|count| (1..=u64::from(most)).contains(count));
-            let why = || format!("{value:.60} is not a plausible count");
-            Some(Datum::Number(count.ok_or_else(why)?))
-        }
-        How::Id => value.parse::<u32>().ok().map(|id| Datum::Number(id.into())),
-        How::Cpus => Some(Datum::Cpus(cpus(value)?)),
-        How::Mhz => {
+        "text" => Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()),
+        "flags" => Some(value.chars().take(LONGEST_FLAGS).collect()),
+        "id" => value.parse::<u32>().ok().map(|id| id.to_string()),
+        "cpus" => Some(cpus(value)?.to_string()),
+        "mhz" => {
             let why = || format!("{value:.60} MHz is not a plausible clock");
-            Some(Datum::Number(facts::parse_mhz(value).ok_or_else(why)?))
+            Some(facts::parse_mhz(value).ok_or_else(why)?.to_string())
         }
-        How::Bits => facts::parse_address_bits(value).map(|_| Datum::Text(value.to_owned())),
-        How::Switch => is_on(value).map(|on| Datum::Number(on.into())),
+        "bits" => facts::parse_address_bits(value).map(|_| value.to_owned()),
+        "switch" => is_on(value).map(|on| u8::from(on).to_string()),
+        count => {
+            let most = count.strip_prefix("count:").and_then(|most| most.parse().ok()).unwrap_or(0);
+            let count = value.parse::<u32>().ok().filter(|count| (1..=most).contains(count));
+            Some(count.ok_or_else(|| format!("{value:.60} is not a plausible count"))?.to_string())
+        }
     })
 }
 

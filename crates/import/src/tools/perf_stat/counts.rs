@@ -3,19 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Run;
-use super::text::{Counter, Part, UNITS};
+use super::text::{Counter, Part, scale};
 use crate::reading::*;
 
 /// perf's other names of an event, beside the one in records.
-const SAME: &[(&str, &str)] = &[
-    ("cpu-cycles", "cycles"),
-    ("branch-instructions", "branches"),
-    ("cs", "context-switches"),
-    ("migrations", "cpu-migrations"),
-    ("faults", "page-faults"),
-    ("idle-cycles-frontend", "stalled-cycles-frontend"),
-    ("idle-cycles-backend", "stalled-cycles-backend"),
-];
+const SAME: &str = "cpu-cycles=cycles|branch-instructions=branches|cs=context-switches|migrations=cpu-migrations|\
+    faults=page-faults|idle-cycles-frontend=stalled-cycles-frontend|idle-cycles-backend=stalled-cycles-backend";
 
 /// Counts of one event in several groups that differ by more, as a share, are in doubt: each is scaled up from another time.
 const MOST_APART: f64 = 0.1;
@@ -93,7 +86,7 @@ impl Event {
         let (name, mode) = if is_mode { (name, mode) } else { (text, "") };
         Self {
             unit: if one_kind { String::new() } else { unit.to_owned() },
-            name: scan::find(SAME, name).unwrap_or(name).to_owned(),
+            name: scan::renamed(SAME, name).unwrap_or(name).to_owned(),
             mode: mode.chars().filter(|c| "ukhHG".contains(*c)).collect(),
         }
     }
@@ -142,7 +135,7 @@ impl Counts {
             "" if is_clock => "ns",
             unit => unit,
         };
-        let Some((factor, unit)) = scan::find(UNITS, printed) else { return counter.value.is_none() };
+        let Some((factor, unit)) = scale(printed) else { return counter.value.is_none() };
         let next = self.slots.len();
         let at = *self.places.entry((counter.part.clone(), event.clone())).or_insert(next);
         if at == next {

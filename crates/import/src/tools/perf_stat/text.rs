@@ -41,20 +41,11 @@ pub(super) enum Part {
     Thread(String),
 }
 
-/// Units of counts: a factor, and the resulting unit. A task's clock is counted in nanoseconds.
-pub(super) const UNITS: &[(&str, (f64, &str))] = &[
-    ("", (1.0, "")),
-    ("ns", (1.0, "ns")),
-    ("us", (1e3, "ns")),
-    ("msec", (1e6, "ns")),
-    ("sec", (1e9, "ns")),
-    ("B", (1.0, "B")),
-    ("Bytes", (1.0, "B")),
-    ("KiB", (1024.0, "B")),
-    ("MiB", (1_048_576.0, "B")),
-    ("GiB", (1_073_741_824.0, "B")),
-    ("Joules", (1.0, "J")),
-];
+/// A unit of counts as a factor and the unit in records. A task's clock is counted in nanoseconds.
+pub(super) fn scale(unit: &str) -> Option<(f64, &'static str)> {
+    let known = [("perf count", ""), ("perf ns", "ns"), ("perf B", "B"), ("perf J", "J")];
+    known.into_iter().find_map(|(of, into)| Some((record::units::scale_of(unit, of)?.1, into)))
+}
 
 /// Reads a counter's line; `None` for any other.
 pub(super) fn counter(text: &str) -> Option<Counter> {
@@ -78,12 +69,12 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     };
     let mut words = rest.strip_prefix(char::is_whitespace)?.split_whitespace();
     let first = words.next()?;
-    let (unit, event) = match scan::find(UNITS, first) {
+    let (unit, event) = match scale(first) {
         Some(_) => (first, words.next()?),
         // Up to Linux 4.17 the unit followed it: `task-clock (msec)`.
         None => (words.clone().next().map_or("", |word| word.trim_matches(['(', ')'])), first),
     };
-    let unit = scan::find(UNITS, unit).map_or("", |_| unit);
+    let unit = scale(unit).map_or("", |_| unit);
     if !is_event(event) || words.count() > 1 || first == "C" {
         return None;
     }

@@ -6,20 +6,8 @@ use crate::reading::*;
 
 /// The categories of levels 1 and 2 as in records. perf has underscores for the dashes and `tma_` before; before 6.3 it had blanks
 /// and capitals: `Bad Speculation`.
-const CATEGORIES: &[&str] = &[
-    "retiring",
-    "bad-speculation",
-    "frontend-bound",
-    "backend-bound",
-    "heavy-operations",
-    "light-operations",
-    "branch-mispredicts",
-    "machine-clears",
-    "fetch-latency",
-    "fetch-bandwidth",
-    "memory-bound",
-    "core-bound",
-];
+const CATEGORIES: &str = "retiring|bad-speculation|frontend-bound|backend-bound|heavy-operations|light-operations|\
+    branch-mispredicts|machine-clears|fetch-latency|fetch-bandwidth|memory-bound|core-bound";
 
 /// The category and the share of a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
@@ -47,7 +35,7 @@ fn category(text: &str) -> Option<&'static str> {
     let name = text[..end].trim_end().to_ascii_lowercase().replace([' ', '_'], "-");
     // perf 5.11 to 6.2 have one mispredict.
     let name = if name == "branch-mispredict" { "branch-mispredicts" } else { &name };
-    CATEGORIES.iter().find(|known| **known == name).copied()
+    CATEGORIES.split('|').find(|known| *known == name)
 }
 
 /// The columns of a table: `retiring  bad speculation  frontend bound`, since 6.3 `%  tma_retiring  %  tma_backend_bound`.

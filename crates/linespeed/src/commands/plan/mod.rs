@@ -51,7 +51,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         code = verify::run(options, plan, &mut made)?;
     }
     let forms = View::new(|screen| terminal::plan(screen, &made, options.out.all));
-    hand_out(options, &forms.with_json(|| made.to_json())).map(|()| code)
+    hand_out(options, &forms.with_json(|| record::json::write_text(&made))).map(|()| code)
 }
 
 /// What of the command line does not go together.
