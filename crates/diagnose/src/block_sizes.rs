@@ -21,13 +21,10 @@ impl<'a> BlockSizes<'a> {
     /// Of a record.
     pub fn from_record(record: &'a Record) -> Self {
         let mut all = Self::default();
-        for m in record
-            .measurements_of(metrics::WORKLOAD_THROUGHPUT)
-            .filter(|m| m.value() > 0.0 && m.value().is_finite())
-        {
-            if let (Some(workload), Some(bytes)) =
-                (m.labels.word(Label::Workload), m.labels.count(Label::Bytes))
-            {
+        let is_rate = |m: &&Measurement| m.value() > 0.0 && m.value().is_finite();
+        for m in record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(is_rate) {
+            let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
+            if let Some((workload, bytes)) = place {
                 all.0.entry(workload).or_default().entry(step(m)).or_default().entry(bytes).or_insert(m);
             }
         }

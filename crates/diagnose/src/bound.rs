@@ -46,6 +46,13 @@ fn advice(key: &str) -> Text {
     found.map_or_else(Text::default, Text::from)
 }
 
+/// The sentence of a verdict.
+fn verdict(key: &str) -> Template {
+    let found = sentences(WORDS, "verdicts", key).first().copied();
+    debug_assert!(found.is_some(), "no verdict {key}");
+    found.unwrap_or(Template::new("", ""))
+}
+
 /// From this share on, a cause gets a second sentence after the first.
 const SECOND: f64 = 0.2;
 
@@ -78,6 +85,10 @@ struct Cause {
 impl Cause {
     fn new(by: BoundBy, share: f64, says: Text, advice: &str) -> Self {
         Self { by, kind: None, share, says, advice: self::advice(advice), evidence: Vec::new() }
+    }
+
+    fn of_kind(self, kind: BoundKind) -> Self {
+        Self { kind: Some(kind), ..self }
     }
 
     fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
@@ -319,17 +330,25 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
     let mut causes = causes.into_iter();
-    let Cause { by, kind, mut says, advice, evidence: of_first, .. } = causes.next()?;
+    let first = causes.next()?;
+    let second = causes.next().filter(|cause| own(cause) >= SECOND || cause.is_outside());
+    let answer = answer(first, second, probes::without_need(&facts).filter(|_| !needs_memory));
+    evidence.extend(answer.evidence);
+    Some(Bound { evidence, ..answer })
+}
+
+/// The first cause, the second beside it, and what follows both.
+fn answer(first: Cause, second: Option<Cause>, more: Option<Text>) -> Bound {
+    let Cause { by, kind, mut says, advice, mut evidence, .. } = first;
     let mut advice = vec![advice];
-    evidence.extend(of_first);
-    if let Some(second) = causes.next().filter(|cause| own(cause) >= SECOND || cause.is_outside()) {
+    if let Some(second) = second {
         says.push(BESIDES);
         says.push(second.says);
         advice.push(second.advice);
         evidence.extend(second.evidence);
     }
-    probes::without_need(&facts).filter(|_| !needs_memory).into_iter().for_each(|more| says.push(more));
-    Some(Bound { by, kind, says, evidence, advice })
+    more.into_iter().for_each(|more| says.push(more));
+    Bound { by, kind, says, evidence, advice }
 }
 
 const TOO_SHORT: Template = Template {

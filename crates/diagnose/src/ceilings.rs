@@ -15,11 +15,8 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let mut ipc: BTreeMap<String, f64> = BTreeMap::new();
     for m in sure(metrics::CORE_IPC) {
         let alone = m.labels.count(Label::Threads).is_none_or(|threads| threads == 1);
-        if let Some(name) = m
-            .labels
-            .word(Label::Workload)
-            .filter(|name| *name != "command" && !Ceilings::NOPS.contains(name) && alone)
-        {
+        let is_work = |name: &&str| *name != "command" && !Ceilings::NOPS.contains(name) && alone;
+        if let Some(name) = m.labels.word(Label::Workload).filter(is_work) {
             let known = ipc.entry(name.to_owned()).or_default();
             *known = known.max(m.value());
         }

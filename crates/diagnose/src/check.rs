@@ -156,11 +156,8 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let Cell { value, ratio, doubt, .. } = here;
     let (better, value, ratio, (speed, interval)) = (row.better?, (*value)?, (*ratio)?, row.speed(here)?);
     let what = name_alone(row.metric, &row.what.to_string());
-    // Older baselines used the row's own name.
     let alike = |figure: &&ClassFigure| {
-        figure.metric == row.metric
-            && figure.labels == row.labels
-            && (figure.what == what || figure.what == row.what)
+        figure.metric == row.metric && figure.labels == row.labels && figure.what == what
     };
     let of_class = class.iter().find(alike).filter(|figure| figure.median > 0.0);
     if of_class.is_none() && !HELD.contains(&row.metric) {

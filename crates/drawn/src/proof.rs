@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn every_row_is_reported_within_the_width() {
         let row = |name: &'static str| {
-            let figure = Figure { name, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true };
+            let figure = Figure { name, unit: Unit::Of("s"), scale: Scale::Ratio, less_is_better: true };
             let rounds = (0..12).map(|round| (56.2e-6 + f64::from(round) * 1e-8, 12e-6)).collect();
             ("governor".into(), figure, figure.compare(rounds, 1, Some(0.031)).unwrap())
         };

@@ -71,15 +71,10 @@ pub fn raise_file_limit(copies: usize) {
 /// Refuses copies that would need more than the available memory, given one copy's use.
 pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Result<(), Trouble> {
     let needed = each.saturating_mul(copies as u64);
-    match free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE) {
-        None => Ok(()),
-        Some(free) => Err(Trouble::NoRoom(text!(
-            "{copies} copies require {needed} ({each} each), {free} are free",
-            needed = Value::Bytes(needed),
-            each = Value::Bytes(each),
-            free = Value::Bytes(free)
-        ))),
-    }
+    let lacking = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE);
+    let Some(free) = lacking else { return Ok(()) };
+    let [needed, each, free] = [needed, each, free].map(Value::Bytes);
+    Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each), {free} are free")))
 }
 
 /// Starts all copies up to their gates. Their output is saved in full only if it is to be `read`: reading takes time from the measured
@@ -228,7 +223,6 @@ impl Incidents {
         cpu_seconds: f64,
         wall: f64,
     ) -> Vec<Mark> {
-        let mut marks = Vec::new();
         let (mut busy, mut stolen) = (0u64, 0u64);
         for cpu in cpus {
             if let (Some(before), Some(after)) = (self.ticks.get(cpu), after.ticks.get(cpu)) {
@@ -237,21 +231,15 @@ impl Incidents {
             }
         }
         let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
-        // Our own waiting threads are among the others; they hardly run.
-        if busy as f64 - cpu_seconds * USER_HZ > allowed {
-            marks.push(Mark::Switched);
-        }
-        if stolen as f64 > allowed {
-            marks.push(Mark::Stolen);
-        }
         let more = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(a, b)| b > a);
-        if more(self.throttled, after.throttled) {
-            marks.push(Mark::Throttled);
-        }
-        if more(self.quota, after.quota) {
-            marks.push(Mark::Quota);
-        }
-        marks
+        let found = [
+            // Our own waiting threads are among the others; they hardly run.
+            (Mark::Switched, busy as f64 - cpu_seconds * USER_HZ > allowed),
+            (Mark::Stolen, stolen as f64 > allowed),
+            (Mark::Throttled, more(self.throttled, after.throttled)),
+            (Mark::Quota, more(self.quota, after.quota)),
+        ];
+        found.into_iter().filter(|(_, is_found)| *is_found).map(|(mark, _)| mark).collect()
     }
 }
 

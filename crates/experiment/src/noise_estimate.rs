@@ -11,7 +11,7 @@ use record::difference::Verdict;
 use record::text::Value;
 use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
-use crate::proof_cache::{ProofCache, measure_noise};
+use crate::proof_cache::{ProofCache, Proven, measure_noise};
 
 /// CPUs used by others from which on most of the operating system's overhead is theirs.
 const MANY: f64 = 0.1;
@@ -51,15 +51,12 @@ pub enum ProofBy {
 impl ProofBy {
     /// Whether `--prove KNOB -- COMMAND` could show its gain.
     pub fn for_knob(row: &AuditRow) -> Self {
-        let tuned = match &row.inspection.adjustment {
+        let tuned = matches!(
+            row.inspection.adjustment,
             Adjustment::Write(_)
-            | Adjustment::ProcessSetting(_)
-            | Adjustment::Compound(CompoundChange::Swap(_)) => true,
-            Adjustment::None
-            | Adjustment::Compound(CompoundChange::Shield(_))
-            | Adjustment::BootParameters(_)
-            | Adjustment::Manual(_) => false,
-        };
+                | Adjustment::ProcessSetting(_)
+                | Adjustment::Compound(CompoundChange::Swap(_))
+        );
         match &row.needs {
             None if tuned => ProofBy::Anybodys,
             Some(Need::Root) if tuned => ProofBy::Roots,
@@ -104,57 +101,43 @@ impl Worth {
             Worth::AtMost(of, share) => {
                 text!("< {share} {of}", share = Value::Share(units::bound(*share)), of = *of)
             }
-            Worth::WakeUp(seconds, _) => {
-                text!("< {time} per wake-up", time = Value::Figure(*seconds, "s"))
-            }
+            Worth::WakeUp(seconds, _) => text!("< {time} per wake-up", time = Value::Figure(*seconds, "s")),
             other => other.rank().0.into(),
         }
     }
 
     /// In a sentence.
     pub fn describe(&self, knob: &str, how: ProofBy) -> Text {
-        let knob = || knob.to_owned();
-        match (self, how) {
-            (Worth::Proven(gains), _) => {
+        let (knob, seconds) = (knob.to_owned(), |seconds: &f64| Value::Figure(*seconds, "s"));
+        match self {
+            Worth::Proven(gains) => {
                 let gains: Vec<String> = gains.iter().map(Text::to_string).collect();
                 text!("Proven here: {gains}.", gains = gains.join("; "))
             }
-            (Worth::NothingSeen, _) => {
-                text!("Tested here: no effect above the noise floor.")
+            Worth::NothingSeen => text!("Tested here: no effect above the noise floor."),
+            Worth::TooNoisy => {
+                text!("Tested here: too noisy; use more rounds: linespeed quiet --prove --rounds 100 {knob}")
             }
-            (Worth::TooNoisy, _) => text!(
-                "Tested here: too noisy; use more rounds: linespeed quiet --prove --rounds 100 {knob}",
-                knob = knob()
-            ),
-            (Worth::BelowFloor(of, share), _) => text!(
-                "At most {share} {of} here, which is below the noise floor.",
-                share = Value::Share(*share),
-                of = *of
-            ),
-            (Worth::AtMost(of, share), _) => {
+            Worth::BelowFloor(of, share) => {
+                let (of, share) = (*of, Value::Share(*share));
+                text!("At most {share} {of} here, which is below the noise floor.")
+            }
+            Worth::AtMost(of, share) => {
                 text!("At most {share} {of} here.", share = Value::Share(*share), of = *of)
             }
-            (Worth::WakeUp(seconds, tuned), _) => {
-                let time = Value::Figure(*seconds, "s");
-                match tuned {
-                    None => text!("Wake-up p99 here: {time}."),
-                    Some(tuned) => text!(
-                        "Wake-up p99 here: {time}, without idle states {tuned}.",
-                        tuned = Value::Figure(*tuned, "s")
-                    ),
-                }
+            Worth::WakeUp(p99, None) => text!("Wake-up p99 here: {time}.", time = seconds(p99)),
+            Worth::WakeUp(p99, Some(tuned)) => {
+                let (time, tuned) = (seconds(p99), seconds(tuned));
+                text!("Wake-up p99 here: {time}, without idle states {tuned}.")
             }
-            (Worth::BehindOthers, _) => {
-                text!(
-                    "Unknown here: hidden by the load of other processes; try again when they have finished."
-                )
-            }
-            (Worth::NotMeasured, ProofBy::None) => text!("Not measured here."),
-            (Worth::NotMeasured, how) => text!(
-                "Not measured here: {sudo}linespeed quiet --prove {knob} -- COMMAND.",
-                sudo = if how == ProofBy::Roots { "sudo " } else { "" },
-                knob = knob()
+            Worth::BehindOthers => text!(
+                "Unknown here: hidden by the load of other processes; try again when they have finished."
             ),
+            Worth::NotMeasured if how == ProofBy::None => text!("Not measured here."),
+            Worth::NotMeasured => {
+                let sudo = if how == ProofBy::Roots { "sudo " } else { "" };
+                text!("Not measured here: {sudo}linespeed quiet --prove {knob} -- COMMAND.")
+            }
         }
     }
 }
@@ -215,26 +198,19 @@ impl NoiseEstimate {
     /// What was measured, in one sentence; `None` if nothing was.
     pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
-        let floor = measured
-            .floor
-            .map(|floor| text!("noise floor {floor} (same work, run twice)", floor = Value::Share(floor)));
+        let floor = measured.floor.map(Value::Share);
+        let floor = floor.map(|floor| text!("noise floor {floor} (same work, run twice)"));
         let below_by = if self.hypervisor { "hypervisor (steal)" } else { "firmware" };
-        let taken = match (measured.taken_by_os, measured.taken_below, measured.taken) {
-            (Some(os), Some(below), _) => Some(text!(
-                "up to {os} of a CPU's time taken by the OS for other tasks and interrupts, {below} by the {below_by}",
-                os = Value::Share(os),
-                below = Value::Share(below)
+        let taken = [measured.taken_by_os, measured.taken_below, measured.taken];
+        let taken = match taken.map(|share| share.map(Value::Share)) {
+            [Some(os), Some(below), _] => Some(text!(
+                "up to {os} of a CPU's time taken by the OS for other tasks and interrupts, {below} by the {below_by}"
             )),
-            (_, _, Some(all)) => Some(text!(
-                "up to {all} of a CPU's time taken; the cause is unknown",
-                all = Value::Share(all)
-            )),
-            _ => None,
+            [_, _, all] => all.map(|all| text!("up to {all} of a CPU's time taken; the cause is unknown")),
         };
-        let wakeup =
-            measured.wakeup_p99.map(|p99| text!("wake-up p99 {time}", time = Value::Figure(p99, "s")));
-        let clock =
-            measured.clock_spread.map(|spread| text!("clock spread {spread}", spread = Value::Share(spread)));
+        let wakeup = measured.wakeup_p99.map(|p99| Value::Figure(p99, "s"));
+        let wakeup = wakeup.map(|time| text!("wake-up p99 {time}"));
+        let clock = measured.clock_spread.map(Value::Share).map(|spread| text!("clock spread {spread}"));
         let parts = [floor, taken, wakeup, clock].into_iter().flatten();
         let parts: Vec<String> = parts.map(|part| part.to_string()).collect();
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
@@ -271,12 +247,10 @@ impl NoiseEstimate {
 
 /// What a proof shows about a knob; `None` if it did not include it.
 fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
-    let proofs: Vec<_> = cache.find_proofs(knob).collect();
-    let gains = proofs
-        .iter()
-        .filter(|proof| proof.verdict.is_resolved())
-        .map(|proof| text!("{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words));
-    let gains: Vec<Text> = gains.collect();
+    let proofs: Vec<_> = cache.proven.iter().filter(|proven| proven.knob == knob).collect();
+    let resolved = proofs.iter().filter(|proof| proof.verdict.is_resolved());
+    let gain = |proof: &&Proven| text!("{figure} {gain}", figure = proof.figure.clone(), gain = &proof.words);
+    let gains: Vec<Text> = resolved.map(gain).collect();
     let noisy = proofs.iter().any(|proof| matches!(proof.verdict, Verdict::TooNoisy { .. }));
     (!proofs.is_empty()).then_some(match gains.is_empty() {
         false => Worth::Proven(gains),

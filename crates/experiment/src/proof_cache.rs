@@ -69,11 +69,6 @@ impl ProofCache {
         self.date = date;
         Ok((state.join(NAME), format!("{}\n", serde_json::to_string(&self)?)))
     }
-
-    /// Its results for a knob.
-    pub(crate) fn find_proofs<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
-        self.proven.iter().filter(move |proven| proven.knob == knob)
-    }
 }
 
 /// How noisy the machine is now: half a second.

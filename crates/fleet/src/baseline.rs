@@ -8,7 +8,6 @@ use record::fleet::Fleet;
 
 /// The classes in which machines were compared with each other, each with the record of its median machine; a class whose record can no
 /// longer be read is omitted.
-/// record cannot be read any more nothing.
 pub fn make_baseline(fleet: &Fleet, made: String, read: impl Fn(&Path) -> Option<Record>) -> Baseline {
     let judged = fleet.classes.iter().filter(|class| class.judged);
     let classes = judged.filter_map(|class| {

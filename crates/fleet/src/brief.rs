@@ -1,6 +1,6 @@
 //! What is saved of a record: its headline results, its facts and its machine. Names and values shared by many records are stored once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use diagnose::{Figure, Kind, RowFigure, facts, row_figures, tell_facts};
@@ -92,27 +92,8 @@ pub struct Point {
     pub interval: Option<(f64, f64)>,
 }
 
-/// The results of a record by their numbers, ascending.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures(Vec<(u32, Point)>);
-
-impl Figures {
-    /// The result with this number.
-    pub fn get(&self, number: u32) -> Option<Point> {
-        let at = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        self.0.get(at).map(|(_, point)| *point)
-    }
-
-    /// The same with each result changed or left out.
-    pub fn changed(&self, mut change: impl FnMut(u32, Point) -> Option<Point>) -> Self {
-        Self(self.iter().filter_map(|(number, point)| Some((number, change(number, point)?))).collect())
-    }
-
-    /// All.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, Point)> + '_ {
-        self.0.iter().copied()
-    }
-}
+/// The results of a record by their numbers.
+pub type Figures = BTreeMap<u32, Point>;
 
 /// What is saved of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,17 +162,11 @@ impl Brief {
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
         // Other threads wait from here on.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut figures: Vec<(u32, Point)> = named
-            .into_iter()
-            .map(|(name, row)| {
-                (
-                    known.figures.number(name, |_| row.figure.clone()),
-                    Point { value: row.value, interval: row.interval },
-                )
-            })
-            .collect();
-        figures.sort_by_key(|(number, _)| *number);
-        figures.dedup_by_key(|(number, _)| *number);
+        let mut figures = Figures::new();
+        for (name, row) in named {
+            let number = known.figures.number(name, |_| row.figure.clone());
+            figures.entry(number).or_insert(Point { value: row.value, interval: row.interval });
+        }
         let is_kept = facts().iter().map(|fact| fact.kind != FactKind::State);
         let number = |(value, kept): (Option<String>, bool)| {
             value.filter(|_| kept).map(|value| known.values.number(value, str::to_owned))
@@ -207,7 +182,7 @@ impl Brief {
             kind,
             machine_is: diagnose::describe_machine(&record.machine),
             facts: values.into_iter().zip(is_kept).map(number).collect(),
-            figures: Figures(figures),
+            figures,
             slowest_cpu,
             others: diagnose::used_by_others(record).map(|used| used / cpus),
             steal: after.and_then(|after| after.steal_share),

@@ -1,6 +1,7 @@
 //! What explains a slow machine, as far as summaries show: facts in which it differs from its class, and what was measured besides.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use diagnose::{Fact, facts};
 use record::fleet::{Family, FleetCause};
@@ -19,13 +20,9 @@ struct Rule {
     /// Its place in a record.
     from: &'static str,
     /// One of these is slow because of it.
-    shows_in: &'static [Family],
+    shows_in: Vec<Family>,
     /// And these may be.
-    acts_on: &'static [Family],
-}
-
-const fn rule(from: &'static str, shows_in: &'static [Family], acts_on: &'static [Family]) -> Rule {
-    Rule { from, shows_in, acts_on }
+    acts_on: Vec<Family>,
 }
 
 const CLOCK: &[Family] =
@@ -34,48 +31,32 @@ const MEMORY: &[Family] = &[MemoryBandwidth, MemoryLatency, Nodes, AllCpus];
 const CPUS: &[Family] = &[AllCpus, MemoryBandwidth];
 const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
 const ANY: &[Family] = Family::ALL;
+/// Several families by one name.
+const GROUPS: [(&str, &[Family]); 5] =
+    [("clock", CLOCK), ("memory", MEMORY), ("work of CPUs", CPUS), ("kernel", KERNEL), ("any", ANY)];
 
-/// Of facts that explain a machine equally well the first is named: causes precede their consequences.
-const RULES: [Rule; 34] = [
-    rule("machine.limits.cpu_quota", &[AllCpus, Core, MemoryBandwidth], ANY),
-    rule("machine.memory_devices", MEMORY, MEMORY),
-    rule("machine.memory_devices[].configured_mt_s", MEMORY, MEMORY),
-    rule("machine.memory_devices[].channel", MEMORY, MEMORY),
-    rule("machine.memory_devices[].rated_mt_s", MEMORY, MEMORY),
-    rule("machine.counts.nodes", &[Nodes, MemoryLatency, MemoryBandwidth], MEMORY),
-    rule("conditions.before.smt", CPUS, CPUS),
-    rule("machine.counts.cpus_online", CPUS, CPUS),
-    rule("machine.counts.cores", CPUS, CPUS),
-    rule("machine.counts.cpus_allowed", CPUS, CPUS),
-    rule("diagnosis.shape.sharing", &[AllCpus, CoreToCore, WakeUp], CLOCK),
-    rule("diagnosis.shape.split", &[MemoryLatency, CoreToCore, AllCpus], CLOCK),
-    rule("diagnosis.shape.motion", &[MemoryLatency, CoreToCore, WakeUp, AllCpus], CLOCK),
-    rule("conditions.before.clocks[].governor", &[Core], CLOCK),
-    rule("conditions.before.clocks[].max_hz", &[Core], CLOCK),
-    rule("conditions.before.boost", &[Core], CLOCK),
-    rule("conditions.before.clocks[].epp", &[Core], CLOCK),
-    rule("conditions.before.clocks[].epb", &[Core], CLOCK),
-    rule("conditions.before.clocks[].driver", &[Core], CLOCK),
-    rule("conditions.before.power_supply", &[Core], CLOCK),
-    rule("machine.processor.max_hz", &[Core], CLOCK),
-    rule("machine.kernel.mitigations", &[KernelCosts, WakeUp], ANY),
-    rule("machine.processor.microcode", &[KernelCosts, WakeUp, Core, AllCpus], ANY),
-    rule("machine.kernel.options", &[KernelCosts, WakeUp], ANY),
-    rule("machine.kernel.release", KERNEL, KERNEL),
-    rule("machine.kernel.preemption", KERNEL, KERNEL),
-    rule("machine.idle_states", &[WakeUp], &[WakeUp, KernelCosts]),
-    rule("machine.idle.governor", &[WakeUp], &[WakeUp, KernelCosts]),
-    rule("conditions.before.clocksource", &[KernelCosts], KERNEL),
-    rule(
-        "conditions.before.thp",
-        &[MemoryLatency, KernelCosts],
-        &[MemoryLatency, MemoryBandwidth, AllCpus, KernelCosts],
-    ),
-    rule("conditions.before.numa_balancing", MEMORY, MEMORY),
-    rule("machine.system.firmware", ANY, ANY),
-    rule("machine.memory_bytes", MEMORY, MEMORY),
-    rule("machine.virtualization.container", ANY, ANY),
-];
+/// Rules in the order of their table.
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let lines = include_str!("causes.txt").lines().filter(|line| !line.starts_with('#'));
+    let rules = lines.filter_map(|line| {
+        let mut cells = line.split(" :: ");
+        Some(Rule {
+            from: cells.next()?,
+            shows_in: families(cells.next()?),
+            acts_on: families(cells.next()?),
+        })
+    });
+    rules.collect()
+});
+
+/// Families by their words.
+fn families(words: &str) -> Vec<Family> {
+    let named = |word: &str| match GROUPS.iter().find(|(group, _)| *group == word) {
+        Some((_, all)) => all.to_vec(),
+        None => ANY.iter().copied().filter(|family| family.word() == word).collect(),
+    };
+    words.split(", ").flat_map(named).collect()
+}
 
 /// If this share of the sound machines also has a value, it explains nothing.
 const USUAL: f64 = 0.2;
@@ -92,6 +73,16 @@ pub(crate) const ONLY_HERE: Template = Template {
 /// Nothing to be seen.
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "inventory and settings match its class" };
+
+/// Time that others took.
+const BY_OTHERS: Template = Template {
+    code: "fleet-cause-others",
+    words: "other processes used {share} of its CPUs during the run, {usual} on the other machines",
+};
+const BY_STEAL: Template = Template {
+    code: "fleet-cause-steal",
+    words: "the hypervisor stole {share} of its CPU time, {usual} on the other machines",
+};
 
 /// A machine to explain.
 pub(crate) struct Case<'a> {
@@ -129,22 +120,13 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let Some((says, unusual)) = case.differs(machine, at) else { continue };
         // Slightly less for each rule before it.
         let by = unusual * (1.0 - 1e-3 * number as f64);
-        add(case.likelihood(rule.shows_in, rule.acts_on), by, says, Some(fact));
+        add(case.likelihood(&rule.shows_in, &rule.acts_on), by, says, Some(fact));
     }
-    let others = case.takes_more(machine, |brief| brief.others).map(|(share, usual)| {
-        text!(
-            "fleet-cause-others",
-            "other processes used {share} of its CPUs during the run, {usual} on the other machines"
-        )
-    });
-    let steal = case.takes_more(machine, |brief| brief.steal).map(|(share, usual)| {
-        text!(
-            "fleet-cause-steal",
-            "the hypervisor stole {share} of its CPU time, {usual} on the other machines"
-        )
-    });
-    for says in [others, steal].into_iter().flatten() {
-        add(case.likelihood(ANY, ANY), 0.9, says, None);
+    let taken: [(fn(&Brief) -> Option<f64>, Template); 2] =
+        [(|brief| brief.others, BY_OTHERS), (|brief| brief.steal, BY_STEAL)];
+    for (of, by) in taken {
+        let Some((share, usual)) = case.takes_more(machine, of) else { continue };
+        add(case.likelihood(ANY, ANY), 0.9, text!(by, share, usual), None);
     }
     if let Some(speed) = case.clock {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
@@ -245,5 +227,23 @@ impl Case<'_> {
         let usual = median(self.sound().filter_map(of).collect());
         let loss = self.families.iter().map(|(_, speed)| 1.0 - speed).fold(0.0, f64::max);
         (own - usual > TAKEN.max(LEAST_PART * loss)).then_some((Value::Share(own), Value::Share(usual)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_of_a_fact_and_of_families_that_there_are() {
+        assert_eq!(RULES.len(), 34);
+        for rule in RULES.iter() {
+            assert!(facts().iter().any(|fact| fact.from == rule.from), "{}", rule.from);
+        }
+        for line in include_str!("causes.txt").lines().filter(|line| !line.starts_with('#')) {
+            for word in line.split(" :: ").skip(1).flat_map(|cell| cell.split(", ")) {
+                assert!(!families(word).is_empty(), "{line}: {word}");
+            }
+        }
     }
 }

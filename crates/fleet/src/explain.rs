@@ -67,13 +67,9 @@ fn name_missing(base: &Record, this: &Record) -> Option<record::Text> {
     };
     let (all, here) = (slots(base), slots(this));
     let missing: Vec<String> = all.iter().filter(|slot| !here.contains(slot)).cloned().collect();
-    (!missing.is_empty() && missing.len() + here.len() == all.len()).then(|| {
-        text!(
-            "fleet-cause-missing-device",
-            "{missing} of {all} memory devices missing (slot {slots})",
-            missing = missing.len(),
-            all = all.len(),
-            slots = join_list(&missing)
-        )
-    })
+    let (slots, missing, all) = (join_list(&missing), missing.len(), all.len());
+    let is_missing = missing > 0 && missing + here.len() == all;
+    let says =
+        || text!("fleet-cause-missing-device", "{missing} of {all} memory devices missing (slot {slots})");
+    is_missing.then(says)
 }

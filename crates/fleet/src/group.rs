@@ -7,7 +7,7 @@ use record::fleet::Family;
 
 use diagnose::Figure;
 
-use crate::brief::{Brief, Known, is_judged, log_speed};
+use crate::brief::{Brief, Known, Point, is_judged, log_speed};
 use crate::robust::median;
 
 /// The fewest machines with a result for it to be a column.
@@ -62,9 +62,9 @@ impl<'a> Group<'a> {
     pub(crate) fn new(known: &'a Known, members: Vec<&'a Brief>) -> Self {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for member in &members {
-            for (number, point) in member.figures.iter() {
-                if point.value > 0.0 && known.figure(number).is_some_and(is_judged) {
-                    *counts.entry(number).or_default() += 1;
+            for (number, point) in &member.figures {
+                if point.value > 0.0 && known.figure(*number).is_some_and(is_judged) {
+                    *counts.entry(*number).or_default() += 1;
                 }
             }
         }
@@ -73,7 +73,7 @@ impl<'a> Group<'a> {
         let mut columns: Vec<Column> = numbers
             .filter_map(|number| {
                 let figure = known.figure(number)?;
-                let cells = members.iter().map(|member| cell(figure, member.figures.get(number)?));
+                let cells = members.iter().map(|member| cell(figure, member.figures.get(&number)?));
                 Some(Column { figure: Some(number), family: figure.family, cells: cells.collect() })
             })
             .collect();
@@ -113,7 +113,7 @@ impl<'a> Group<'a> {
     }
 }
 
-fn cell(figure: &Figure, point: crate::brief::Point) -> Option<Cell> {
+fn cell(figure: &Figure, point: &Point) -> Option<Cell> {
     let log = log_speed(figure, point.value);
     if !log.is_finite() {
         return None;

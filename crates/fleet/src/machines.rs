@@ -128,18 +128,11 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     let is_redacted = |at: &&usize| is_pseudonym(Kind::Host, &briefs[**at].machine);
     let redacted: Vec<usize> = newest.iter().filter(is_redacted).copied().collect();
     if redacted.len() < newest.len() {
-        redacted.iter().for_each(|at| {
-            remark(
-                remarks,
-                text!(
-                    "fleet-redacted-among-plain",
-                    "redacted with an unknown key, mixed with unredacted ones: a machine with both counts \
-                     as two"
-                ),
-                false,
-                briefs[*at].machine.clone(),
-            )
-        });
+        let what = text!(
+            "fleet-redacted-among-plain",
+            "redacted with an unknown key, mixed with unredacted ones: a machine with both counts as two"
+        );
+        redacted.iter().for_each(|at| remark(remarks, what.clone(), false, briefs[*at].machine.clone()));
     }
 }
 
@@ -153,16 +146,11 @@ fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
     }
     for at in newest {
         if briefs[*at].begun.is_some_and(|begun| begun.abs_diff(middle) > DAY) {
-            let example = format!("{} ({})", briefs[*at].machine, briefs[*at].started);
-            remark(
-                remarks,
-                text!(
-                    "fleet-other-clock",
-                    "more than a day apart from most of this collection: a clock may be wrong"
-                ),
-                false,
-                example,
+            let what = text!(
+                "fleet-other-clock",
+                "more than a day apart from most of this collection: a clock may be wrong"
             );
+            remark(remarks, what, false, format!("{} ({})", briefs[*at].machine, briefs[*at].started));
         }
     }
 }

@@ -95,16 +95,11 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             text!("history-same-time", "started in the same second as another record: only one counts")
         } else {
             if at < over {
-                remark(
-                    remarks,
-                    text!(
-                        "history-clock-went-back",
-                        "started before the previous one ended: the clock was set back, or two runs \
-                         overlapped"
-                    ),
-                    false,
-                    file(),
+                let what = text!(
+                    "history-clock-went-back",
+                    "started before the previous one ended: the clock was set back, or two runs overlapped"
                 );
+                remark(remarks, what, false, file());
             }
             if at > now {
                 let what = text!(

@@ -193,7 +193,7 @@ impl Judgement<'_> {
             let values: Vec<f64> = group
                 .members
                 .iter()
-                .filter_map(|member| member.figures.get(number))
+                .filter_map(|member| member.figures.get(&number))
                 .map(|point| point.value)
                 .collect();
             Some(ClassFigure {
@@ -209,7 +209,7 @@ impl Judgement<'_> {
         };
         let row = |(at, member): (usize, &&Brief)| {
             let cells = columns.iter().map(|column| {
-                let point = member.figures.get(column.column.figure?)?;
+                let point = member.figures.get(&column.column.figure?)?;
                 let speed = column.loss(at)?.exp();
                 let z = column.z.get(at).copied().unwrap_or(0.0);
                 Some(MachineCell { value: point.value, interval: point.interval, speed, z })
@@ -332,7 +332,7 @@ impl Judgement<'_> {
     fn slow_figure(&self, family: &FamilyJudged, at: usize, clock: Option<f64>) -> Option<SlowFigure> {
         let judged = family.slowest(at)?;
         let figure = self.group.known.figure(judged.column.figure?)?;
-        let point = self.group.members.get(at)?.figures.get(judged.column.figure?)?;
+        let point = self.group.members.get(at)?.figures.get(&judged.column.figure?)?;
         let loss = judged.loss(at)?;
         let log = |value: f64| (log_speed(figure, value) - log_speed(figure, point.value) + loss).exp();
         let ends = point.interval.map(|(low, high)| (log(low), log(high)));

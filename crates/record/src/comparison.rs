@@ -19,7 +19,7 @@ use crate::text::{Template, Text};
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two or more records side by side. One of them is the baseline, with which all others are compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that made it.
     pub comparison: u32,
@@ -89,7 +89,7 @@ pub struct Subject {
 }
 
 /// How the subjects are related.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// All are the very same record.
@@ -97,6 +97,7 @@ pub enum Relation {
     /// All are of one machine, at different times: same host name, system and processor.
     SameMachine,
     /// They are of different machines, or nothing shows that they are of one.
+    #[default]
     Machines,
 }
 

@@ -322,7 +322,7 @@ macro_rules! text {
     ($words:literal $(, $($values:tt)*)?) => {
         $crate::with_captured!($crate; "", $words $(, $($values)*)?)
     };
-    ($template:path $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+    ($template:expr $(, $name:ident $(= $value:expr)?)* $(,)?) => {
         $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text!(@value $name $($value)?))),*])
     };
 }

@@ -3,10 +3,10 @@
 use record::diagnosis::BoundBy;
 use record::text::Value;
 use record::units::{self, significant};
-use record::{Measurement, Template, Text, text};
+use record::{Measurement, Text, text};
 
 use super::time::reported_of_others;
-use super::{Cause, Facts, detail, sampled};
+use super::{Cause, Facts, detail, sampled, verdict};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -15,15 +15,6 @@ const LINE: f64 = 64.0;
 const MISPREDICT_CYCLES: f64 = 17.0;
 /// From this share of a bandwidth ceiling on, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
-
-const OF_ONE_CPU: Template = Template {
-    code: "bound-bandwidth-one",
-    words: "Reads {traffic} from memory, {share} of the maximum of one CPU here.",
-};
-const OF_ALL_CPUS: Template = Template {
-    code: "bound-bandwidth-all",
-    words: "Reads {traffic} from memory, {share} of the maximum of all CPUs here.",
-};
 
 /// What its misses of the last cache move, B/s of the time in which it ran, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
@@ -35,15 +26,19 @@ fn describe_misses(misses: &Measurement) -> Text {
     text!("last-level cache misses {misses}", misses)
 }
 
+pub(super) fn describe_stalled(share: &Measurement) -> Text {
+    text!("issue slots stalled on memory or an execution unit {share}", share)
+}
+
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
     let (traffic, misses) = traffic(facts)?;
     let one = facts.ceilings().bandwidth_one.filter(|value| *value > 0.0).filter(|_| facts.used() < 1.5);
     let (ceiling, says) = match one {
-        Some(one) => (one, OF_ONE_CPU),
-        None => (facts.ceilings().bandwidth_all.filter(|value| *value > 0.0)?, OF_ALL_CPUS),
+        Some(one) => (one, "bandwidth-one"),
+        None => (facts.ceilings().bandwidth_all.filter(|value| *value > 0.0)?, "bandwidth-all"),
     };
     let share = traffic / ceiling;
-    let says = text!(says, traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
+    let says = text!(verdict(says), traffic = Value::Figure(traffic, "B/s"), share = Value::Share(share));
     let seen = text!("ceiling {ceiling}", ceiling = Value::Figure(ceiling, "B/s"));
     let share = if share >= NEAR_CEILING { share.min(1.0) } else { 0.0 };
     let cause = Cause::new(BoundBy::MemoryBandwidth, share, says, "touch-less");
@@ -69,26 +64,18 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         (None, Some(modelled)) => modelled.min(1.0),
         (None, None) => return None,
     };
-    let says = text!(
-        "bound-memory-latency",
-        "Up to {share} of CPU time may be memory stalls: {misses} loads missed the last-level cache.",
-        share = Value::Share(share),
-        misses = Value::Figure(misses.value(), "count")
-    );
+    let count = Value::Figure(misses.value(), "count");
+    let says = text!(verdict("memory-latency"), share = Value::Share(share), misses = count);
     let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
     let cause =
         Cause::new(BoundBy::MemoryLatency, share, says, "use-together").cite(describe_misses(misses), misses);
     let Some(share) = back_end else { return Some(cause) };
-    Some(cause.cite(text!("issue slots stalled on memory or an execution unit {share}", share), share))
+    Some(cause.cite(describe_stalled(share), share))
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
     let slots = facts.share("frontend-bound")?;
-    let says = text!(
-        "bound-front-end",
-        "{share} of the core's issue slots were empty: instruction fetch and decode were too slow.",
-        share = Value::Share(slots.value())
-    );
+    let says = text!(verdict("front-end"), share = Value::Share(slots.value()));
     let seen = text!("issue slots without an instruction {share}", share = slots);
     let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
     Some(Cause::new(BoundBy::Frontend, share, says, "front-end").cite(seen, slots))
@@ -99,11 +86,7 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     let cycles = facts.counted("cycles").filter(|cycles| *cycles > 0.0)?;
     let modelled = misses.value() * MISPREDICT_CYCLES / cycles;
     let share = facts.share("bad-speculation").map_or(modelled, Measurement::value).min(1.0);
-    let says = text!(
-        "bound-branches",
-        "About {share} of CPU time was lost to mispredicted branches.",
-        share = Value::Share(share)
-    );
+    let says = text!(verdict("branches"), share = Value::Share(share));
     let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };
     let seen = text!("mispredicted branches {misses}", misses);
     Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
@@ -117,35 +100,14 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
     // This explains why it did not use more CPUs.
     let others = reported_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
-    let busy = if facts.cpus < 1.5 {
-        text!(
-            "bound-cpu-one",
-            "Its one CPU was busy {share} of the time.",
-            share = Value::Share(used.min(1.0))
-        )
-    } else if let Some(others) = others {
-        text!(
-            "bound-cpu-beside-others",
-            "{used} of {cpus} CPUs busy, other processes use {others}.",
-            used = significant(used),
-            cpus = facts.cpus.to_string(),
-            others = units::cpus_in_use(others)
-        )
-    } else {
-        text!(
-            "bound-cpu-busy",
-            "{used} of {cpus} CPUs busy.",
-            used = significant(used),
-            cpus = facts.cpus.to_string()
-        )
+    let (in_use, cpus) = (significant(used), facts.cpus.to_string());
+    let busy = match others.map(units::cpus_in_use) {
+        _ if facts.cpus < 1.5 => text!(verdict("cpu-one"), share = Value::Share(used.min(1.0))),
+        Some(others) => text!(verdict("cpu-beside-others"), used = in_use, cpus, others),
+        None => text!(verdict("cpu-busy"), used = in_use, cpus),
     };
     let computes = facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts));
-    let computes = computes.unwrap_or_else(|| {
-        text!(
-            "bound-cpu-uncounted",
-            "Without hardware counters, computing cannot be distinguished from stalls and spinning; stat --probe distinguishes them."
-        )
-    });
+    let computes = computes.unwrap_or_else(|| text!(verdict("cpu-uncounted")));
     let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile");
     match facts.ipc() {
         Some(ipc) => cause.cite(text!("instructions per cycle: {value}", value = ipc), ipc),
@@ -155,24 +117,12 @@ pub(super) fn compute(facts: &Facts) -> Cause {
 
 /// Instructions a cycle, beside what workloads reach here.
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
-    match facts.ipc_of_workloads(ipc) {
-        Some((near, near_ipc, best, _)) if near == best => text!(
-            "It runs at {ipc} instructions per cycle; the highest of any workload on this machine is {near_ipc} ({near}).",
-            ipc = significant(ipc),
-            near_ipc = significant(near_ipc),
-            near
-        ),
-        Some((near, near_ipc, best, best_ipc)) => text!(
-            "bound-cpu-ipc-beside",
-            "It runs at {ipc} instructions per cycle; on this machine {near} reaches {near_ipc}, and the highest is {best_ipc} ({best}).",
-            ipc = significant(ipc),
-            near,
-            near_ipc = significant(near_ipc),
-            best,
-            best_ipc = significant(best_ipc)
-        ),
-        None => {
-            text!("It runs at {ipc} instructions per cycle.", ipc = significant(ipc))
-        }
+    let Some((near, near_ipc, best, best_ipc)) = facts.ipc_of_workloads(ipc) else {
+        return text!(verdict("ipc"), ipc = significant(ipc));
+    };
+    let [ipc, near_ipc, best_ipc] = [ipc, near_ipc, best_ipc].map(significant);
+    match near == best {
+        true => text!(verdict("ipc-highest"), ipc, near_ipc, near),
+        false => text!(verdict("ipc-beside"), ipc, near, near_ipc, best, best_ipc),
     }
 }

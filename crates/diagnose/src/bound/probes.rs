@@ -3,9 +3,9 @@
 use record::command_run::{Probe, ProbeKind};
 use record::diagnosis::BoundBy;
 use record::text::Value;
-use record::{Template, Text, text};
+use record::{Text, text};
 
-use super::{Cause, Facts, detail, sampled};
+use super::{Cause, Facts, detail, sampled, verdict};
 
 /// A change that matters: a program that needs what another takes loses more than two runs differ by.
 const SLOWER: f64 = 1.05;
@@ -14,11 +14,6 @@ const FASTER: f64 = 0.95;
 const MUCH_FASTER: f64 = 0.8;
 /// An experiment's result precedes observations from outside: its least share, from 5 % slower on.
 const LEAST_SHOWN: f64 = 0.65;
-
-const SLOWED: Template = Template {
-    code: "bound-probe-slowed",
-    words: "It needs {ratio} the CPU time ({range}) while another program uses memory bandwidth.",
-};
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     facts.probes().into_iter().find(|probe| probe.kind == kind)
@@ -47,13 +42,14 @@ fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     (meet && bandwidth.ratio > SLOWER && cache.ratio > SLOWER).then_some((bandwidth, cache))
 }
 
-fn times(ratio: f64) -> Value {
-    Value::Factor(ratio)
-}
-
 fn range(probe: &Probe) -> String {
     let (low, high) = probe.interval.unwrap_or((probe.ratio, probe.ratio));
     format!("{low:.2}× to {high:.2}×")
+}
+
+/// How much longer or shorter it took with a change.
+fn changed(key: &str, probe: &Probe) -> Text {
+    text!(verdict(key), ratio = Value::Factor(probe.ratio), range = range(probe))
 }
 
 fn share(ratio: f64) -> f64 {
@@ -76,30 +72,19 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
 pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     let spared = faster(facts, ProbeKind::HugePages, FASTER);
     let slowed = match alike(facts) {
-        Some((bandwidth, cache)) => Some((
-            bandwidth.ratio.max(cache.ratio),
-            text!(
-                "bound-probe-slowed-alike",
-                "It needs {ratio} the CPU time ({range}) while another program uses memory bandwidth, and {cache} ({cache_range}) while one fills the last-level cache.",
-                ratio = times(bandwidth.ratio),
-                range = range(&bandwidth),
-                cache = times(cache.ratio),
-                cache_range = range(&cache)
-            ),
-        )),
-        None => slower(facts, ProbeKind::Bandwidth)
-            .map(|probe| (probe.ratio, text!(SLOWED, ratio = times(probe.ratio), range = range(&probe)))),
+        Some((bandwidth, cache)) => {
+            let [ratio, lost] = [bandwidth.ratio, cache.ratio].map(Value::Factor);
+            let (range, cache_range) = (range(&bandwidth), range(&cache));
+            let says = text!(verdict("slowed-alike"), ratio, range, cache = lost, cache_range);
+            Some((bandwidth.ratio.max(cache.ratio), says))
+        }
+        None => slower(facts, ProbeKind::Bandwidth).map(|probe| (probe.ratio, changed("slowed", &probe))),
     };
     let cause = match (slowed, spared) {
         (None, None) => return None,
         // A program that gains from huge pages accesses memory at random.
         (slowed, Some(spared)) => {
-            let helped = text!(
-                "bound-probe-huge-pages",
-                "With huge pages it needs {ratio} the CPU time ({range}).",
-                ratio = times(spared.ratio),
-                range = range(&spared)
-            );
+            let helped = changed("spared", &spared);
             let most = slowed.as_ref().map_or(0.0, |(ratio, _)| *ratio).max(1.0 / spared.ratio);
             let says = Text::sequence(slowed.map(|(_, says)| says).into_iter().chain([helped]));
             Cause::new(BoundBy::MemoryLatency, share(most), says, "huge-pages")
@@ -116,15 +101,8 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     if alike(facts).is_some() || bandwidth.is_some_and(|bandwidth| bandwidth.ratio >= probe.ratio) {
         return None;
     }
-    let says = text!(
-        "bound-probe-cache",
-        "It needs {ratio} the CPU time ({range}) while another program fills the last-level cache.",
-        ratio = times(probe.ratio),
-        range = range(&probe)
-    );
-    Some(
-        Cause::new(BoundBy::Cache, share(probe.ratio), says, "cache").cite(describe(facts), detail("probes")),
-    )
+    let cause = Cause::new(BoundBy::Cache, share(probe.ratio), changed("less-cache", &probe), "cache");
+    Some(cause.cite(describe(facts), detail("probes")))
 }
 
 /// Its own threads: on fewer CPUs they slow each other less.
@@ -133,13 +111,8 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     if facts.looks().most_active < 2 {
         return None;
     }
-    let says = text!(
-        "bound-probe-own-threads",
-        "On CPUs {cpus} only, it needs {ratio} the CPU time ({range}): its threads slow each other through shared cache lines or a spin lock.",
-        cpus = probe.cpus.clone().unwrap_or_default(),
-        ratio = times(probe.ratio),
-        range = range(&probe)
-    );
+    let (cpus, ratio) = (probe.cpus.clone().unwrap_or_default(), Value::Factor(probe.ratio));
+    let says = text!(verdict("own-threads"), cpus, ratio, range = range(&probe));
     let cause = Cause::new(BoundBy::OwnThreads, share(1.0 / probe.ratio), says, "share-less");
     Some(cause.cite(describe(facts), detail("probes")))
 }
@@ -157,19 +130,9 @@ pub(super) fn without_need(facts: &Facts) -> Option<Text> {
     let off = |probe: &Probe| probe.interval.map_or(f64::INFINITY, |(low, high)| (1.0 - low).max(high - 1.0));
     let widest = probes.iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
     Some(if off(widest) <= CLOSE {
-        let most = Value::Rounded(Box::new(Value::Share(off(widest))), 1);
-        text!(
-            "bound-probe-no-need",
-            "Probes (less bandwidth, less cache, huge pages) change its CPU time by less than {most}: none of these limits it.",
-            most
-        )
+        text!(verdict("no-need"), most = Value::Rounded(Box::new(Value::Share(off(widest))), 1))
     } else {
-        text!(
-            "bound-probe-undecided",
-            "Probes are inconclusive about bandwidth, cache and huge pages: {kind}, {range}.",
-            kind = name(widest.kind),
-            range = range(widest)
-        )
+        text!(verdict("undecided"), kind = name(widest.kind), range = range(widest))
     })
 }
 
@@ -188,7 +151,7 @@ fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()
         .iter()
-        .map(|probe| text!("{kind} {ratio}", kind = name(probe.kind), ratio = times(probe.ratio)))
+        .map(|probe| text!("{kind} {ratio}", kind = name(probe.kind), ratio = Value::Factor(probe.ratio)))
         .collect();
     text!("alternating with plain runs: {probes}", probes)
 }

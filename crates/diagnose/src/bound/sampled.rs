@@ -3,9 +3,9 @@
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{MemoryLevel, Sampled};
 use record::text::Value;
-use record::{Measurement, Template, Text, detail as place, text};
+use record::{Measurement, Text, detail as place, text};
 
-use super::{Cause, FIRST, Facts, WORDS, detail, share, threads};
+use super::{Cause, FIRST, Facts, WORDS, detail, share, threads, verdict};
 use crate::tables::{sentences, word};
 
 /// The fewest decoded samples for a conclusion.
@@ -18,15 +18,6 @@ const HIDDEN: f64 = 0.25;
 const SPINNING: f64 = 0.2;
 /// A smaller share of cache loads is normal: they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
-
-const AT_STREAMS: Template = Template {
-    code: "bound-sampled-stream",
-    words: "{who}, bound by memory bandwidth: {share} of user time is in instructions that stream through more memory than the last-level cache holds.",
-};
-const AT_LOADS: Template = Template {
-    code: "bound-sampled-loads",
-    words: "{who}, bound by memory latency ({level}{size}): {time}{share} of user time.",
-};
 
 /// Smaller memory sizes are not reported, bytes.
 const LEAST_BYTES: f64 = 4096.0;
@@ -69,18 +60,10 @@ fn run_together(facts: &Facts) -> f64 {
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
-        return Some(text!(
-            "{share} of user time is spent waiting for loads from an unknown level; memory accesses beyond the caches account for {low} % to {high} % of user time.",
-            share = share(sampled.hidden),
-            low = format!("{:.0}", sampled.far.low * 100.0),
-            high = format!("{:.0}", sampled.far.high * 100.0)
-        ));
+        let [low, high] = [sampled.far.low, sampled.far.high].map(|share| format!("{:.0}", share * 100.0));
+        return Some(text!(verdict("hidden-loads"), share = share(sampled.hidden), low, high));
     }
-    let mut says = text!(
-        "bound-sampled-computes",
-        "Memory accesses beyond the caches account for {share} of user time (sampled).",
-        share = share(sampled.far)
-    );
+    let mut says = text!(verdict("far-loads"), share = share(sampled.far));
     let others = [
         (sampled.long, text!("divisions and roots")),
         (sampled.float, text!("dependent floating-point operations")),
@@ -110,9 +93,8 @@ fn who(facts: &Facts) -> Text {
 /// Loads served only by memory or a cache, if they take much of the time.
 fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
-        let says = text!(AT_STREAMS, who = who(facts), share = share(sampled.far));
-        let cause = Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, "touch-less");
-        return Some(cause);
+        let says = text!(verdict("streams"), who = who(facts), share = share(sampled.far));
+        return Some(Cause::new(BoundBy::MemoryBandwidth, user * sampled.far.share, says, "touch-less"));
     }
     let of_level = sampled.level.unwrap_or(MemoryLevel::CachesOrMemory);
     let is_cache = [MemoryLevel::L2, MemoryLevel::L3].contains(&of_level);
@@ -142,18 +124,10 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     let time = sampled
         .load_ns
         .map(|ns| text!("{ns} per load, ", ns = Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3)));
-    let says = text!(
-        AT_LOADS,
-        who = who(facts),
-        level = Text::from(level),
-        size = size.unwrap_or_else(|| text!("")),
-        time = time.unwrap_or_else(|| text!("")),
-        share = share(at)
-    );
-    Some(Cause {
-        kind: Some(kind),
-        ..Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together")
-    })
+    let (size, time) = (size.unwrap_or_default(), time.unwrap_or_default());
+    let (who, level) = (who(facts), Text::from(level));
+    let says = text!(verdict("loads"), who, level, size, time, share = share(at));
+    Some(Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together").of_kind(kind))
 }
 
 /// Samples count if they coincide within a window, in which threads alternating at a lock may also coincide: at most for the time with two
@@ -164,25 +138,17 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
         return None;
     }
     let taken = sampled.shared.share.min(together);
-    let says = text!(
-        "bound-sampled-lines",
-        "{share} of user time is spent on cache lines that several threads write.",
-        share = share(sampled.shared)
-    );
-    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "share-less");
-    (taken > 0.0).then(|| Cause { kind: Some(BoundKind::SharedLines), ..cause() })
+    let says = text!(verdict("shared-lines"), share = share(sampled.shared));
+    let cause = Cause::new(BoundBy::OwnThreads, user * taken, says, "share-less");
+    (taken > 0.0).then(|| cause.of_kind(BoundKind::SharedLines))
 }
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
-    let says = text!(
-        "bound-sampled-spin",
-        "{share} of user time is spent in spin loops: threads wait for each other and keep their CPUs.",
-        share = share(sampled.spinning)
-    );
+    let says = text!(verdict("spin-loops"), share = share(sampled.spinning));
     // Taking the lock also waits for the same line.
     let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
-    let cause = || Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
-    (sampled.spinning.share >= SPINNING).then(|| Cause { kind: Some(BoundKind::Spinning), ..cause() })
+    let cause = Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
+    (sampled.spinning.share >= SPINNING).then(|| cause.of_kind(BoundKind::Spinning))
 }
 
 #[cfg(test)]

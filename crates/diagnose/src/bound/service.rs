@@ -5,8 +5,8 @@ use record::live::{Interval, Process};
 use record::text::Value;
 use record::{Measurement, Record, detail, text};
 
-use super::advice;
 use super::machine::{Reference, counted, name, watched};
+use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
 /// What bounds processes with a command's results, beside what the whole machine did meanwhile.
@@ -27,7 +27,7 @@ pub fn watched_service(
     // A program that ran until it was stopped is bound by what it did.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
-        own.says = text!("bound-stopped", "Stopped (state T): it will not run until it receives SIGCONT.");
+        own.says = text!(verdict("stopped"));
         own.advice = vec![advice("stopped")];
         return Some(own);
     }
@@ -51,11 +51,7 @@ fn say_who(own: &mut Bound, interval: &Interval) {
         return;
     }
     let (who, share) = (name(other), Value::Share(other.cpu / seconds));
-    own.says.push(if other.real_time {
-        text!("bound-who-real-time", "{who}, at a real-time priority, used {share} of one CPU.", who, share)
-    } else {
-        text!("{who} used {share} of one CPU.", who, share)
-    });
+    own.says.push(text!(verdict(if other.real_time { "who-real-time" } else { "who" }), who, share));
 }
 
 /// From this share of time with tasks waiting for memory on, a limit or a lack of memory shows in its waits.
@@ -67,11 +63,7 @@ fn say_of_memory(own: &mut Bound, interval: &Interval) {
     if pressure < PRESSED || ![BoundBy::Waiting, BoundBy::Kernel].contains(&own.by) {
         return;
     }
-    own.says.push(text!(
-        "bound-memory-pressure",
-        "Memory pressure {pressure}: tasks waited for memory; a memory limit may be too low.",
-        pressure = Value::Share(pressure)
-    ));
+    own.says.push(text!(verdict("memory-pressure"), pressure = Value::Share(pressure)));
     own.advice.insert(0, advice("memory-limit"));
 }
 

@@ -515,3 +515,37 @@ fn a_command_that_waits_for_memory_is_told_from_one_that_computes_by_samples() {
     );
     assert!([BoundBy::Cpu, BoundBy::OneThread].contains(&bound(&computes).unwrap().by));
 }
+
+#[test]
+fn every_verdict_has_its_sentence_and_every_place_its_value() {
+    let sources = [
+        include_str!("core.rs"),
+        include_str!("machine/mod.rs"),
+        include_str!("machine/rules.rs"),
+        include_str!("probes.rs"),
+        include_str!("sampled.rs"),
+        include_str!("service.rs"),
+        include_str!("threads.rs"),
+        include_str!("time.rs"),
+    ]
+    .concat();
+    for row in rows(WORDS, "verdicts") {
+        assert!(sources.contains(&format!("\"{}\"", row[0])), "nobody says {}", row[0]);
+    }
+    for said in sources.split("text!(verdict(\"").skip(1) {
+        let (key, rest) = said.split_once("\")").unwrap();
+        let mut open = 1;
+        let is_inside = |c: &char| {
+            open += i32::from(*c == '(') - i32::from(*c == ')');
+            open > 0
+        };
+        let values: String = rest.chars().take_while(is_inside).collect();
+        let places = verdict(key).words.split('{').skip(1).filter_map(|part| part.split_once('}'));
+        for (place, _) in places {
+            assert!(
+                values.split(|c: char| !c.is_alphanumeric() && c != '_').any(|name| name == place),
+                "{key}: {place}"
+            );
+        }
+    }
+}

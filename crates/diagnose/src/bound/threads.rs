@@ -7,7 +7,7 @@ use record::{Text, text};
 
 use super::convoy::{Convoy, FEW_LOOKS, locks};
 use super::time::used_by_others;
-use super::{Cause, Facts, detail};
+use super::{Cause, Facts, detail, verdict};
 
 /// The place of each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
@@ -57,42 +57,22 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let (says, advice, figures) = match first {
         Some((name, on)) => {
             let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
-            (
-                text!(
-                    "bound-one-thread",
-                    "One thread ({name}) did the work, on one CPU of {cpus}; {idle}.",
-                    name,
-                    cpus,
-                    idle
-                ),
-                if waited {
-                    "free-core"
-                } else if facts.ipc().is_some() || !facts.probes().is_empty() {
-                    "faster-core"
-                } else {
-                    "faster-core-or-memory"
-                },
-                text!("the busiest thread was on-CPU for {on}", on = seconds(*on)),
-            )
+            let advice = match facts.ipc().is_some() || !facts.probes().is_empty() {
+                _ if waited => "free-core",
+                true => "faster-core",
+                false => "faster-core-or-memory",
+            };
+            let seen = text!("the busiest thread was on-CPU for {on}", on = seconds(*on));
+            (text!(verdict("one-thread"), name, cpus, idle), advice, seen)
         }
-        None if seen < facts.cpu() * 0.5 => (
-            text!(
-                "bound-short-processes",
-                "Short processes ran one after the other, on one CPU of {cpus}; {idle}.",
-                cpus,
-                idle
-            ),
-            "fewer-processes",
-            text!(
-                "only {seen} of its CPU time was in processes long enough to be sampled",
-                seen = seconds(seen)
-            ),
-        ),
-        None => (
-            text!("Its threads and processes ran one at a time, on one CPU of {cpus}; {idle}.", cpus, idle),
-            "same-time",
-            text!("its threads were on-CPU for {seen} in total", seen = seconds(seen)),
-        ),
+        None if seen < facts.cpu() * 0.5 => {
+            let seen = text!(verdict("short-seen"), seen = seconds(seen));
+            (text!(verdict("short-processes"), cpus, idle), "fewer-processes", seen)
+        }
+        None => {
+            let seen = text!("its threads were on-CPU for {seen} in total", seen = seconds(seen));
+            (text!(verdict("one-at-a-time"), cpus, idle), "same-time", seen)
+        }
     };
     // Of all that this machine could have done for it meanwhile.
     let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
@@ -103,17 +83,10 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     let convoy = Convoy::of(facts)?;
     let (waited, kernel) = (convoy.waited(), convoy.kernel);
     let switches = facts.counted("context-switches").unwrap_or(0.0) / facts.wall;
-    let says = text!(
-        "bound-lock",
-        "Its threads waited for locks, or for each other, {share} of their time (futex): {switches} context switches per second.",
-        share = Value::Share(waited),
-        switches = thousands(switches.round())
-    );
-    let seen = text!(
-        "threads waiting for a lock: {waiters} on average, with {active} running",
-        waiters = significant(convoy.waiters),
-        active = significant(convoy.active)
-    );
+    let switches = thousands(switches.round());
+    let says = text!(verdict("lock"), share = Value::Share(waited), switches);
+    let [waiters, active] = [convoy.waiters, convoy.active].map(significant);
+    let seen = text!("threads waiting for a lock: {waiters} on average, with {active} running");
     // Kernel time also includes taking and releasing locks.
     let share = waited + (1.0 - waited) * kernel;
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
@@ -131,14 +104,9 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
         return None;
     }
     let says = if facts.used() < NOT_AT_ALL {
-        text!("bound-stuck", "No thread ran; {stuck} are blocked on a lock.", stuck)
+        text!(verdict("stuck"), stuck)
     } else {
-        text!(
-            "bound-stuck-beside",
-            "{stuck} threads are blocked on a lock and never ran; all other threads used {share} of one CPU.",
-            stuck,
-            share = Value::Share(facts.used())
-        )
+        text!(verdict("stuck-beside"), stuck, share = Value::Share(facts.used()))
     };
     let seen =
         text!("threads blocked on a mutex in each of {looks} samples: {stuck}", looks = looks.all, stuck);
@@ -158,12 +126,6 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());
-    let says = text!(
-        "bound-imbalance",
-        "Uneven work: the busiest of {threads} threads was on-CPU for {busiest}, the mean is {mean}.",
-        threads = working.len(),
-        busiest,
-        mean
-    );
+    let says = text!(verdict("imbalance"), threads = working.len(), busiest, mean);
     Some(Cause::new(BoundBy::Imbalance, share, says, "imbalance").cite(seen, ON_CPU))
 }

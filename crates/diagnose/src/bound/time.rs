@@ -1,13 +1,13 @@
 //! Where a command's time went: stopped from outside, waiting, in the kernel, on too few CPUs.
 
 use record::diagnosis::{BoundBy, BoundKind};
-use record::live::KernelTime;
+use record::live::{KernelTime, Sampled};
 use record::text::Value;
 use record::units::{self, cpus, significant, thousands};
 use record::{Label, Template, Text, text};
 
 use super::convoy::waited_for_locks;
-use super::{Cause, Facts, WORDS, detail};
+use super::{Cause, Facts, WORDS, detail, verdict};
 use crate::tables::{rows, sentences, word};
 use crate::{cpu_accounting, culprits};
 
@@ -19,11 +19,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let share = if throttled > 0.0 { share } else { 0.0 };
     let throttled = Value::Figure(throttled, "s");
     let seen = text!("throttled for {throttled}", throttled = throttled.clone());
-    let says = text!(
-        "bound-quota",
-        "The cgroup's CPU quota throttled its runnable threads for {throttled}.",
-        throttled
-    );
+    let says = text!(verdict("quota"), throttled);
     Some(Cause::new(BoundBy::Quota, share, says, "quota").cite(seen, detail("around")))
 }
 
@@ -31,16 +27,9 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let stolen = facts.around().stolen_seconds?;
     let asked = stolen + facts.around().busy_seconds?;
     let share = stolen / asked.max(1e-9);
-    let says = text!(
-        "bound-stolen",
-        "Steal time was {share} of the CPU time that this machine requested.",
-        share = Value::Share(share)
-    );
-    let seen = text!(
-        "steal time {stolen} of {asked} requested CPU time",
-        stolen = Value::Figure(stolen, "s"),
-        asked = Value::Figure(asked, "s")
-    );
+    let says = text!(verdict("stolen"), share = Value::Share(share));
+    let (taken, asked) = (Value::Figure(stolen, "s"), Value::Figure(asked, "s"));
+    let seen = text!("steal time {taken} of {asked} requested CPU time");
     // Ticks of 10 ms: less than a few of them may be chance.
     let share = if stolen >= 0.05 { share } else { 0.0 };
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
@@ -53,15 +42,6 @@ pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     Some(cause)
 }
 
-const ON_SOMETHING: Template = Template {
-    code: "bound-waiting",
-    words: "Blocked {share} of the time, waiting for a disk, the network, a lock or a sleep.",
-};
-const UNSAMPLED: Template = Template {
-    code: "bound-waiting-unsampled",
-    words: "Off-CPU {share} of the time. Whether blocked or in the run queue is unknown: its processes or threads ended before they were sampled.",
-};
-
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let share = (facts.off_cpu / facts.wall).min(1.0);
     let looks = facts.time.detail.get(record::detail::WAITING).unwrap_or_default();
@@ -73,9 +53,9 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let known = most.map(|word| sentences(WORDS, "waits", word)).unwrap_or_default();
     let (says, advice) = match known.as_slice() {
         // Threads that ended before they were sampled may have been ready all that time.
-        _ if facts.hardly_seen() => (UNSAMPLED, super::advice("unsampled")),
+        _ if facts.hardly_seen() => (verdict("unsampled"), super::advice("unsampled")),
         [says, advice] => (*says, Text::from(*advice)),
-        _ => (ON_SOMETHING, super::advice("waiting")),
+        _ => (verdict("waiting"), super::advice("waiting")),
     };
     let says = text!(says, share = Value::Share(share));
     let cause = Cause { advice, ..Cause::new(BoundBy::Waiting, share, says, "") };
@@ -116,39 +96,18 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
         facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
-    let (by, says, advice) = if own {
-        (
-            BoundBy::TooFewCpus,
-            text!(
-                "bound-too-few-cpus",
-                "Waited in the run queue for {runnable}, {share} of its threads' runnable time: it used {used} of {cpus} and had more runnable threads.",
-                runnable,
-                share = of,
-                used = significant(facts.used()),
-                cpus = cpus(facts.cpus as u32)
-            ),
-            "more-cpus",
-        )
+    let cause = if own {
+        let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
+        let says = text!(verdict("too-few-cpus"), runnable, share = of, used, cpus);
+        Cause::new(BoundBy::TooFewCpus, share * wanted, says, "more-cpus")
     } else {
-        (
-            BoundBy::CpuContention,
-            text!(
-                "bound-cpu-contention",
-                "Waited in the run queue for {runnable}, {share} of its threads' runnable time: {who} used the CPU.",
-                runnable,
-                share = of,
-                who
-            ),
-            if facts.time.detail.has(record::detail::ATTACHED_TO) { "own-cpus-running" } else { "own-cpus" },
-        )
+        let mut says = text!(verdict("cpu-contention"), runnable, share = of, who);
+        let named = culprits::beside(facts.index.record, &facts.ceilings());
+        named.into_iter().for_each(|named| says.push(text!("Also running: {named}.", named)));
+        let runs = facts.time.detail.has(record::detail::ATTACHED_TO);
+        let advice = if runs { "own-cpus-running" } else { "own-cpus" };
+        Cause::new(BoundBy::CpuContention, share * wanted, says, advice)
     };
-    let mut says = says;
-    if let (BoundBy::CpuContention, Some(named)) =
-        (&by, culprits::beside(facts.index.record, &facts.ceilings()))
-    {
-        says.push(text!("Also running: {named}.", named));
-    }
-    let cause = Cause::new(by, share * wanted, says, advice);
     let Some(others) = reported_of_others(facts).map(units::cpus_in_use) else { return Some(cause) };
     let seen = text!("bound-others-used", "other processes used {others} CPUs", others);
     Some(cause.cite(seen, detail("around")))
@@ -175,10 +134,8 @@ fn of_kind(kind: &BoundKind) -> Vec<Template> {
     sentences(WORDS, "kernel", &word(kind))
 }
 
-/// The main purpose of the kernel's time, from its samples, with its share; `None` if they are too few.
-fn kernel_kind(facts: &Facts) -> Option<(KernelTime, Template)> {
-    let sampled =
-        facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH)?;
+/// The main purpose of the kernel's time, from its samples, with its share.
+fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Template)> {
     let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
     // A process that begins maps its files and faults its pages in.
     let begins = of(&BoundKind::ProcessCreation).filter(|one| one.share.share >= BRINGS);
@@ -192,7 +149,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     // Samples show more than tick accounting, which counts processes shorter than a tick as user time.
     let sampled =
         facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH);
-    let share = match sampled {
+    let share = match &sampled {
         Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),
     };
@@ -205,49 +162,30 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         let advice = known.map_or(cause.advice, Text::from);
         Cause { kind, advice, ..cause }
     };
-    if let Some((most, what)) = kernel_kind(facts) {
-        let says = text!(
-            "bound-kernel-kind",
-            "{share} of CPU time was in the kernel, {part} of that for {what}.",
-            share = Value::Share(share),
-            part = super::share(most.share),
-            what = Text::from(what)
-        );
+    if let Some((most, what)) = sampled.as_ref().and_then(kernel_kind) {
+        let (part, what) = (super::share(most.share), Text::from(what));
+        let says = text!(verdict("kernel-kind"), share = Value::Share(share), part, what);
         // Contention of threads at a lock uses this time as well.
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
         let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
-        return Some(
-            cause.cite(text!("kernel samples: {count}", count = most.share.count), detail("sampled")),
-        );
+        let seen = text!("kernel samples: {count}", count = most.share.count);
+        return Some(cause.cite(seen, detail("sampled")));
     }
-    let mut says =
-        text!("bound-kernel", "{share} of CPU time was in the kernel.", share = Value::Share(share));
-    let forks = count("forks");
+    let mut says = text!(verdict("kernel"), share = Value::Share(share));
+    let (forks, a_second) = (count("forks"), |count: f64| thousands((count / facts.wall).round()));
     let kind = if forks * FORK > BEGINS * facts.system {
-        says.push(text!(
-            "It started {forks} processes per second.",
-            forks = thousands((forks / facts.wall).round())
-        ));
+        says.push(text!("It started {forks} processes per second.", forks = a_second(forks)));
         Some(BoundKind::ProcessCreation)
     } else if faults * FAULT > NAMED * facts.system && faults * FAULT >= switches * SWITCH {
-        says.push(text!(
-            "bound-kernel-faults",
-            "It took {faults} page faults per second.",
-            faults = thousands((faults / facts.wall).round())
-        ));
+        says.push(text!(verdict("kernel-faults"), faults = a_second(faults)));
         Some(BoundKind::PageFaults)
     } else if switches * SWITCH > NAMED * facts.system {
-        let switches = thousands((switches / facts.wall).round());
+        let switches = a_second(switches);
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
         let waits = rows(WORDS, "between").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)));
         let between = waits.max_by_key(|(word, _)| again(word)).filter(|(word, _)| again(word) > 0);
         says.push(match between {
-            Some((_, what)) => text!(
-                "bound-kernel-switches-between",
-                "It made {switches} context switches per second, between waits for {what}.",
-                switches,
-                what
-            ),
+            Some((_, what)) => text!(verdict("switches-between"), switches, what),
             None => text!("It made {switches} context switches per second.", switches),
         });
         Some(match between {

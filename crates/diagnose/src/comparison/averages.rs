@@ -8,19 +8,14 @@ use record::{Label, Labels, Measurement, Metric, Record, Text, detail, metrics, 
 
 use super::Known;
 use super::datum::Datum;
-use super::row_names::RowNames;
+use super::row_names::{RowNames, shared_labels};
 use super::rows::{RowEntry, RowKey, Rows};
 use super::table::TableRow;
 use super::work::OnlySizes;
 use crate::figures::locate_figure;
 
-/// The metric of averages.
-const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
-
-/// Whether one of these records has averages without their distributions.
-pub(super) fn are_among<'a>(mut records: impl Iterator<Item = &'a Record>) -> bool {
-    records.any(|record| record.measurements_of(AVERAGE).next().is_some())
-}
+/// The metric of averages without their distributions.
+pub(super) const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
 
 /// Adds the mean of each of a record's distributions of wake-up latency, over all CPUs.
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
@@ -30,7 +25,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     for m in record.measurements_of(metrics::WAKEUP_LATENCY).filter(|m| m.summary.mean.is_some()) {
         let average = Measurement::new(AVERAGE, m.labels.clone(), Vec::new());
         if let Some(key) = names.find_row(&average) {
-            found.entry(key).or_insert_with(|| (RowNames::place(&average), Vec::new())).1.push(m);
+            found.entry(key).or_insert_with(|| (shared_labels(&average.labels), Vec::new())).1.push(m);
         }
     }
     for (key, (place, mut all)) in found {

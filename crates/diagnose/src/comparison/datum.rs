@@ -207,27 +207,19 @@ impl Datum {
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
-    /// The same divided by a number of equal parts.
-    pub(crate) fn divided_by(&self, parts: f64) -> Self {
+    /// The same in other terms, which rise or fall with these.
+    pub(crate) fn mapped(&self, to: impl Fn(f64) -> f64) -> Self {
         let mut datum = self.clone();
-        datum.value /= parts;
-        datum.samples.iter_mut().for_each(|sample| *sample /= parts);
-        datum.interval = datum.interval.map(|(low, high)| (low / parts, high / parts));
+        datum.value = to(datum.value);
+        datum.samples.iter_mut().for_each(|sample| *sample = to(*sample));
+        let ends = datum.interval.map(|(low, high)| (to(low), to(high)));
+        datum.interval = ends.map(|(one, other)| (one.min(other), one.max(other)));
         datum
     }
 
     /// Whether it is a share of time.
     pub(crate) fn is_share(&self) -> bool {
         self.share && (0.0..=1.0).contains(&self.value)
-    }
-
-    /// The rest of a share.
-    pub(crate) fn complement(&self) -> Self {
-        let mut datum = self.clone();
-        datum.value = 1.0 - datum.value;
-        datum.samples.iter_mut().for_each(|sample| *sample = 1.0 - *sample);
-        datum.interval = datum.interval.map(|(low, high)| (1.0 - high, 1.0 - low));
-        datum
     }
 
     /// The 95 % interval of the median, from order statistics if nothing else is known.

@@ -49,8 +49,8 @@ fn source(word: &'static str) -> Source {
     match word {
         "plain" => At(plain),
         "hertz" => At(hertz),
-        "size" => At(size),
-        "on-or-off" => At(on_or_off),
+        "size" => At(|size| size.as_u64().map(bytes)),
+        "on-or-off" => At(|on| on.as_bool().map(|on| if on { "on" } else { "off" }.to_owned())),
         // As in the records' own reports.
         "share" => At(|share| share.as_f64().map(|share| percent_to(share, 2))),
         "system" => Of(system),
@@ -58,19 +58,20 @@ fn source(word: &'static str) -> Source {
         "identity" => Of(identity),
         "cpus-per-core" => Of(cpus_per_core),
         "devices" => Of(devices),
-        "devices-run-at" => Of(devices_run_at),
-        "devices-allow" => Of(devices_allow),
-        "used-channels" => Of(used_channels),
-        "options" => Of(options),
-        "isolated" => Of(isolated),
-        "tickless" => Of(tickless),
+        "devices-run-at" => Of(|record| transfer_rates(record, |device| device.configured_mt_s)),
+        "devices-allow" => Of(|record| transfer_rates(record, |device| device.rated_mt_s)),
+        "used-channels" => Of(|record| Some(channels(&record.machine)?.populated.to_string())),
+        "options" => Of(|record| Some(record.machine.kernel.options.join(" "))),
+        "isolated" => Of(|record| Some(record.machine.kernel.isolated.to_string())),
+        "tickless" => Of(|record| Some(record.machine.kernel.nohz_full.to_string())),
         "mitigations" => Of(mitigations),
         "idle-states" => Of(idle_states),
         "huge-pages" => Of(huge_pages),
         "run-under" => Of(run_under),
         "clock-then" => Of(clock_then),
         "load-averages" => Of(load_averages),
-        "other-work" => Of(other_work),
+        // To one decimal: smaller differences occur from run to run on every machine.
+        "other-work" => Of(|record| used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))),
         "throttled" => Of(throttled),
         "cpus-move" => Of(seen::cpus_move),
         "cores-shared" => Of(seen::cores_shared),
@@ -214,14 +215,6 @@ fn hertz(value: &Json) -> Option<String> {
     value.as_u64().filter(|hz| *hz > 0).map(|hz| figure(hz as f64, "Hz"))
 }
 
-fn size(value: &Json) -> Option<String> {
-    value.as_u64().map(bytes)
-}
-
-fn on_or_off(value: &Json) -> Option<String> {
-    value.as_bool().map(|on| if on { "on" } else { "off" }.to_owned())
-}
-
 fn system(record: &Record) -> Option<String> {
     let system = &record.machine.system;
     let names: Vec<&str> =
@@ -272,36 +265,12 @@ fn devices(record: &Record) -> Option<String> {
     (count > 0).then(|| count.to_string())
 }
 
-fn devices_run_at(record: &Record) -> Option<String> {
-    transfer_rates(record, |device| device.configured_mt_s)
-}
-
-fn devices_allow(record: &Record) -> Option<String> {
-    transfer_rates(record, |device| device.rated_mt_s)
-}
-
 fn transfer_rates(record: &Record, rate: fn(&MemoryDevice) -> Option<u32>) -> Option<String> {
     let mut all: Vec<u32> = find_running(&record.machine).filter_map(rate).filter(|rate| *rate > 0).collect();
     all.sort_unstable();
     all.dedup();
     let all: Vec<String> = all.iter().map(u32::to_string).collect();
     (!all.is_empty()).then(|| format!("{} MT/s", all.join(", ")))
-}
-
-fn used_channels(record: &Record) -> Option<String> {
-    channels(&record.machine).map(|channels| channels.populated.to_string())
-}
-
-fn options(record: &Record) -> Option<String> {
-    Some(record.machine.kernel.options.join(" "))
-}
-
-fn isolated(record: &Record) -> Option<String> {
-    Some(record.machine.kernel.isolated.to_string())
-}
-
-fn tickless(record: &Record) -> Option<String> {
-    Some(record.machine.kernel.nohz_full.to_string())
 }
 
 fn mitigations(record: &Record) -> Option<String> {
@@ -335,11 +304,6 @@ fn clock_then(record: &Record) -> Option<String> {
 
 fn load_averages(record: &Record) -> Option<String> {
     record.conditions.before.load.map(|[one, five, fifteen]| format!("{one:.2}, {five:.2}, {fifteen:.2}"))
-}
-
-/// To one decimal: smaller differences occur from run to run on every machine.
-fn other_work(record: &Record) -> Option<String> {
-    used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))
 }
 
 fn throttled(record: &Record) -> Option<String> {

@@ -95,10 +95,9 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
     // The record's report has the level's latency, so that the plateau only provides its spread.
     let factor = level.latency_ns / datum.value;
     if factor.is_finite() && factor > 0.0 {
+        datum = datum.mapped(|ns| ns * factor);
         datum.value = level.latency_ns;
         datum.from = format!("diagnosis.levels {}", level.name);
-        datum.samples.iter_mut().for_each(|sample| *sample *= factor);
-        datum.interval = datum.interval.map(|(low, high)| (low * factor, high * factor));
     }
     // A clock that changed during the curve is covered by the row of the clock.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);

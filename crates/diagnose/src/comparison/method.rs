@@ -1,39 +1,21 @@
 //! Which methods give the same result, and which results are not comparable with any.
 
+use std::sync::LazyLock;
+
 use record::{Label, Measurement, Metric, Template, Text, metrics, text};
+
+use crate::tables::rows;
 
 /// Tools whose result is by definition the one that linespeed measures under the same name. Matched on the beginning of the method, in
 /// lower case.
-const ALIKE: &[(&str, &str)] = &[
-    // linespeed prints cyclictest's own line: absolute timers, one thread per CPU.
-    ("wakeup", "cyclictest"),
-    // The metric is lmbench's result.
-    (metrics::STREAM_NS_PER_ELEMENT.name(), "lmbench stream"),
-    (metrics::STREAM_NS_PER_ELEMENT.name(), "stream"),
-    (metrics::MEMORY_BANDWIDTH.name(), "stream"),
-    // A chase through lines in random order on huge pages; reads by all CPUs of memory that each touched first.
-    (metrics::LOAD_LATENCY.name(), "asct latency-sweep"),
-    (metrics::NUMA_LATENCY.name(), "asct idle-latency"),
-    (metrics::MEMORY_BANDWIDTH.name(), "asct peak-bandwidth"),
-    // Compare-and-swap on one line by two pinned threads, half the round trip.
-    (metrics::CORE_TO_CORE_LATENCY.name(), "core-to-core-latency"),
-    // wtarreau's, which sbc-bench runs: the time of dependent exclusive-ors, one per cycle, minus the loop overhead.
-    (metrics::CORE_CLOCK.name(), "mhz"),
-    // Wall-clock time and hardware counts do not depend on the reader.
-    (metrics::WORKLOAD_TIME.name(), "time"),
-    (metrics::WORKLOAD_TIME.name(), "perf stat"),
-    (metrics::CORE_IPC.name(), "perf stat"),
-    // Rates are of work with a known name; the versions are listed beside them.
-    (metrics::WORKLOAD_THROUGHPUT.name(), "sysbench"),
-    (metrics::WORKLOAD_THROUGHPUT.name(), "openssl speed"),
-    ("counter", "perf stat"),
-];
+static ALIKE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("methods.txt"), "alike"));
 
 /// The method if it differs from linespeed's own and its equivalents. It omits the tool's version, with which a method does not change.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
-    let alike = ALIKE.iter().any(|(called, tool)| {
+    let alike = ALIKE.iter().any(|row| {
+        let [called, tool] = row.as_slice() else { return false };
         let rest = folded.strip_prefix(tool);
         // `lmbench stream -v 2` runs other loops than `lmbench stream`.
         metric.is_called(called) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
@@ -77,13 +59,9 @@ pub(super) const SYSTEM_WIDE: Template = Template {
     words: "counted system-wide (-a), including other programs and idle CPUs",
 };
 
-/// Tools that use every CPU of the machine by themselves, so that their results need not name threads; as in [`ALIKE`].
-const TAKES_ALL: &[&str] = &["intel mlc"];
-
-/// Whether a tool uses every CPU of the machine by itself.
+/// Whether a tool uses every CPU of the machine by itself, so that its results need not name threads.
 pub(super) fn takes_all(m: &Measurement) -> bool {
-    let method = m.method.as_deref().map(|method| tool_name(method).to_lowercase());
-    method.is_some_and(|method| TAKES_ALL.contains(&method.as_str()))
+    m.method.as_deref().is_some_and(|method| tool_name(method).eq_ignore_ascii_case("intel mlc"))
 }
 
 #[cfg(test)]

@@ -81,7 +81,8 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         watches::compare(&mut comparison, sides);
         return comparison;
     }
-    let averages = averages::are_among(sides.iter().map(|side| side.record));
+    let has_average = |side: &Side| side.record.measurements_of(averages::AVERAGE).next().is_some();
+    let averages = sides.iter().any(has_average);
     let commands = sides.iter().all(|side| work::is_of_command(side.record));
     let only = work::OnlySizes::of(sides.iter().map(|side| side.record), commands);
     let known = sides.iter().zip(&comparison.subjects).map(|(side, subject)| {
@@ -128,17 +129,8 @@ fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
         relation: relate(sides, &subjects),
         subjects,
         baseline,
-        answer: Vec::new(),
         differences: facts::find_differences(&records),
-        rows: Vec::new(),
-        figures: Vec::new(),
-        refused: Vec::new(),
-        explanations: Vec::new(),
-        what_if: Vec::new(),
-        orders: Vec::new(),
-        notes: Vec::new(),
-        within: Vec::new(),
-        gate: None,
+        ..Comparison::default()
     }
 }
 

@@ -135,24 +135,18 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         if all < 2 {
             return None;
         }
-        let fact = Text::from(*fact);
-        Some(match contradicting.next() {
-            None => text!(
-                "{falls} in the same order: {fact}{level}.",
-                falls = if load { "Rises" } else { "Falls" },
-                level = match level {
-                    0 => String::new(),
-                    _ => format!(" ({level} of {} pairs equal)", all + level),
-                }
-            ),
-            Some(((fast, _), (slow, _))) => text!(
-                "comparison-order-contradicted",
-                "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} but has {less}).",
-                fast = &known[fast.subject].name,
-                slow = &known[slow.subject].name,
-                less = if load { "more" } else { "less" }
-            ),
-        })
+        let (fact, (falls, less)) =
+            (Text::from(*fact), if load { ("Rises", "more") } else { ("Falls", "less") });
+        let equal = format!(" ({level} of {} pairs equal)", all + level);
+        let Some(((fast, _), (slow, _))) = contradicting.next() else {
+            let level = if level > 0 { equal } else { String::new() };
+            return Some(text!("{falls} in the same order: {fact}{level}."));
+        };
+        let [fast, slow] = [fast, slow].map(|rank| &known[rank.subject].name);
+        Some(text!(
+            "comparison-order-contradicted",
+            "Contradicted by {against} of {all} pairs: {fact} ({fast} is faster than {slow} but has {less})."
+        ))
     });
     Text::sequence(said.chain(note_hosts_caches(ranks, known)))
 }

@@ -13,10 +13,9 @@ use super::work::{Program, Work, Works};
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();
-    for row in rows
-        .iter()
-        .filter(|row| matches!(row.key.metric, metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME))
-    {
+    let is_of_work =
+        |row: &&TableRow| matches!(row.key.metric, metrics::WORKLOAD_THROUGHPUT | metrics::WORKLOAD_TIME);
+    for row in rows.iter().filter(is_of_work) {
         let sides = known.iter().zip(&works).filter_map(|(known, works)| {
             let entry = known.rows.get(row.key)?;
             let work = works.named(entry.place.word(Label::Workload)?)?;

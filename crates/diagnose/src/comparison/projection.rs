@@ -45,20 +45,18 @@ pub(super) fn project_settings(
     baseline: usize,
     explanations: &[Explanation],
 ) -> Vec<WhatIf> {
+    let governor = text!("comparison-set-governor", "governor");
+    let boost = text!("comparison-set-boost", "boost");
     let mut all = Vec::new();
     for (subject, this) in known.iter().enumerate() {
         let each = [
             project_devices(this, known),
             project_binding(this),
             project_smt(this, known),
-            project_highest_clock(
-                this,
-                known,
-                text!("comparison-set-governor", "governor"),
-                "performance",
-                |record| record.conditions.before.clocks.first()?.governor.clone(),
-            ),
-            project_highest_clock(this, known, text!("comparison-set-boost", "boost"), "on", |record| {
+            project_highest_clock(this, known, governor.clone(), "performance", |record| {
+                record.conditions.before.clocks.first()?.governor.clone()
+            }),
+            project_highest_clock(this, known, boost.clone(), "on", |record| {
                 record.conditions.before.boost.map(|on| if on { "on" } else { "off" }.to_owned())
             }),
             project_huge_pages(this, known),
@@ -194,11 +192,8 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
         is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
     };
     if let Some((_, read)) = this.rows.iter().find(|(key, entry)| of_all(key) && is_read(entry)) {
-        says.push(text!(
-            "Read bandwidth: at most {then} instead of {now}.",
-            then = figure(read.datum.value * gain, "B/s"),
-            now = figure(read.datum.value, "B/s")
-        ));
+        let [then, now] = [gain, 1.0].map(|factor| figure(read.datum.value * factor, "B/s"));
+        says.push(text!("Read bandwidth: at most {then} instead of {now}."));
     }
     let from = "machine.memory_devices[].configured_mt_s";
     let evidence = vec![cite_fact(mt_s(now), from), cite(who, mt_s(best), from)];
@@ -212,13 +207,9 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
     let reach = find_reaches(this.record)
         .into_iter()
         .find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
-    let says = text!(
-        "With {nodes} processes, one per node: {own} instead of {average} ({what}).",
-        nodes = reach.nodes,
-        own = figure(reach.own.value, &reach.own.unit),
-        average = figure(reach.average(), &reach.own.unit),
-        what = &reach.what
-    );
+    let [own, average] = [reach.own.value, reach.average()].map(|value| figure(value, &reach.own.unit));
+    let (nodes, what) = (reach.nodes, &reach.what);
+    let says = text!("With {nodes} processes, one per node: {own} instead of {average} ({what}).");
     let share = Value::Share(reach.remote_share);
     let now = text!("{share} of accesses remote");
     let states = [now, text!("none remote")];
@@ -238,12 +229,8 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
         let says = text!("SMT yield of {who}; it was not measured here.");
-        (
-            [false, true].map(name_switch),
-            gain,
-            says,
-            cite(who, Value::Factor(gain), metrics::SMT_YIELD.name()),
-        )
+        let evidence = cite(who, Value::Factor(gain), metrics::SMT_YIELD.name());
+        ([false, true].map(name_switch), gain, says, evidence)
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
@@ -268,13 +255,11 @@ fn project_highest_clock(
     let (who, then) = find_first(known, |record| state(record).filter(|state| state == best))?;
     let clock = filter_usable(find_clock(&this.rows))?;
     let most = this.record.machine.processor.max_hz? as f64;
-    let says = text!(
-        "As on {who}: at most {most} (advertised) instead of {now}.",
-        most = Value::Figure(most, "Hz"),
-        now = Value::Figure(clock.value, "Hz")
-    );
     let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
-    let what = what_if(setting, [now.into(), then.into()], text!(CORE_CLOCK), most / clock.value, says);
+    let (states, gain) = ([now.into(), then.into()], most / clock.value);
+    let [most, now] = [most, clock.value].map(|hz| Value::Figure(hz, "Hz"));
+    let says = text!("As on {who}: at most {most} (advertised) instead of {now}.");
+    let what = what_if(setting, states, text!(CORE_CLOCK), gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
@@ -288,15 +273,11 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::MemoryOnBasePages))?,
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,
     );
-    let says = text!(
-        "As on {who}, for large working sets: {huge} instead of {small} (measured here).",
-        huge = figure(huge.value, "ns"),
-        small = figure(small.value, "ns")
-    );
-    let setting = text!(HUGE_PAGES);
     let (states, gain) = ([now.into(), then.into()], small.value / huge.value);
     let evidence = vec![cite_datum(small), cite_datum(huge)];
-    let what = what_if(setting, states, text!(MEMORY_LATENCY), gain, says);
+    let [small, huge] = [small, huge].map(|latency| figure(latency.value, "ns"));
+    let says = text!("As on {who}, for large working sets: {huge} instead of {small} (measured here).");
+    let what = what_if(text!(HUGE_PAGES), states, text!(MEMORY_LATENCY), gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
@@ -310,16 +291,11 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
         return None;
     }
-    let says = text!(
-        "{then} instead of {now} (measured here).",
-        then = figure(then.value, "ns"),
-        now = figure(now.value, "ns")
-    );
-    let setting = text!(IDLE_STATES);
+    let (gain, evidence) = (now.value / then.value, vec![cite_datum(now), cite_datum(then)]);
+    let [now, then] = [now, then].map(|latency| figure(latency.value, "ns"));
+    let says = text!("{then} instead of {now} (measured here).");
     let states = [as_it_is(), text!("disabled")];
-    let acts_on = text!("wake-up");
-    let what = what_if(setting, states, acts_on, now.value / then.value, says);
-    Some(WhatIf { evidence: vec![cite_datum(now), cite_datum(then)], ..what })
+    Some(WhatIf { evidence, ..what_if(text!(IDLE_STATES), states, text!("wake-up"), gain, says) })
 }
 
 /// Another machine's clock source, if its reads are cheaper.
@@ -334,14 +310,10 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
         Some((&other.name, Some(then).filter(offered)?, theirs))
     });
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
-    let says = text!(
-        "Reading the clock takes {theirs} on {who}, {mine} here.",
-        theirs = figure(theirs.value, "ns"),
-        mine = figure(mine.value, "ns")
-    );
+    let (gain, evidence) = (mine.value / theirs.value, vec![cite_datum(mine), cite_datum(theirs)]);
+    let [mine, theirs] = [mine, theirs].map(|cost| figure(cost.value, "ns"));
+    let says = text!("Reading the clock takes {theirs} on {who}, {mine} here.");
     let setting = text!("comparison-set-clock-source", "clock source");
     let states = [now.clone().into(), then.clone().into()];
-    let acts_on = text!("reading the clock");
-    let what = what_if(setting, states, acts_on, mine.value / theirs.value, says);
-    Some(WhatIf { evidence: vec![cite_datum(mine), cite_datum(theirs)], ..what })
+    Some(WhatIf { evidence, ..what_if(setting, states, text!("reading the clock"), gain, says) })
 }

@@ -16,7 +16,8 @@ pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cel
     // there is none.
     if this.is_share() && base.is_share() {
         let better = better.map(|_| Better::Higher);
-        let left = compare_values(&this.complement(), &base.complement(), better);
+        let [this, base] = [this, base].map(|share| share.mapped(|taken| 1.0 - taken));
+        let left = compare_values(&this, &base, better);
         return Cell { ratio: None, interval: None, ..left };
     }
     compare_values(this, base, better)
@@ -156,13 +157,13 @@ mod tests {
     #[test]
     fn a_ratio_differs_from_1_by_its_interval_or_by_nobody() {
         let wide = datum_of(&[90.0, 110.0, 100.0, 95.0, 105.0, 100.0, 98.0, 102.0, 93.0]);
-        let (near, far) = (wide.divided_by(1.0 / 1.01), wide.divided_by(0.5));
+        let (near, far) = (wide.mapped(|ns| ns * 1.01), wide.mapped(|ns| ns / 0.5));
         assert!(!differs_from_1(&near, &wide) && differs_from_1(&far, &wide));
         assert!(
             differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
             "single results are taken as they are"
         );
-        let cost = |factor: f64| wide.divided_by(1.0 / factor).over_another(&wide, 1.0, "");
+        let cost = |factor: f64| wide.mapped(|ns| ns * factor).over_another(&wide, 1.0, "");
         assert!(!differs_from_1(&cost(1.05), &cost(1.0)) && differs_from_1(&cost(2.0), &cost(1.0)));
         let of_one = wide.over_another(&datum_of(&[100.0]), 1.05, "");
         assert!(differs_from_1(&of_one, &cost(1.0)));

@@ -9,7 +9,7 @@ use super::commands::find_command;
 use super::datum::{Datum, Size};
 use super::derived_rows::{add_efficiency, add_loaded, add_miss_shares};
 use super::method;
-use super::row_names::RowNames;
+use super::row_names::{RowNames, shared_labels};
 use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
@@ -44,7 +44,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let mut all: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         if let Some(key) = names.find_row(m) {
-            all.entry(key).or_insert_with(|| (RowNames::place(m), Vec::new())).1.push(m);
+            all.entry(key).or_insert_with(|| (shared_labels(&m.labels), Vec::new())).1.push(m);
         }
     }
     let caches = record.machine.last_level_bytes();

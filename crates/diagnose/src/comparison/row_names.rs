@@ -1,6 +1,7 @@
 //! Which row a result belongs to: its metric and its labels shared between machines, in words.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use record::metrics::{self, USUAL_EVENTS};
 use record::{Handover, Key, Label, Labels, Measurement, Metric, Record, detail, units};
@@ -9,6 +10,7 @@ use super::nodes::Nodes;
 use super::rows::{RowKey, RowKind};
 use super::work::{OnlySizes, Program, Works};
 use crate::block_sizes::BlockSizes;
+use crate::tables::rows;
 
 /// Keys that name a place on one machine, not what was measured there.
 const ON_MACHINE: &[&str] =
@@ -26,7 +28,6 @@ const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_PARALLELISM,
     metrics::PROBE_LATENCY,
 ];
-const CORE_TO_CORE: Metric = metrics::CORE_TO_CORE_LATENCY;
 /// Workloads with at most this many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
@@ -87,15 +88,6 @@ impl<'a> RowNames<'a> {
         Some(RowKey { loosely, ..key })
     }
 
-    /// The place that all results of a row share.
-    pub(super) fn place(m: &Measurement) -> Labels {
-        let place = shared_labels(&m.labels);
-        match Handover::of_measurement(m).filter(|_| m.metric == CORE_TO_CORE) {
-            Some(how) => place.with_label(Label::Handover, how.word()),
-            None => place,
-        }
-    }
-
     fn name(&self, m: &Measurement) -> Option<RowKey> {
         let metric = m.metric;
         // Results corrected for missed periods differ in their tails, which are listed result by result.
@@ -136,7 +128,7 @@ impl<'a> RowNames<'a> {
             }
             ("core_to_core", _) => {
                 let class = m.detail.get(detail::CLASS)?;
-                // Never compares one kind of handover with the other; an older record, without the label, has one of them.
+                // Never compares one kind of handover with the other.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 row(
@@ -287,26 +279,20 @@ fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     join([head.to_owned()].into_iter().chain(said))
 }
 
+/// What values of labels add to a row's name: the label, the value, and the words, `{}` being the value; without words nothing.
+static SAID: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("row_names.txt"), "labels"));
+
 /// What a label's value adds to a row's name; `None` if nothing.
 fn say(label: Label, value: &str) -> Option<String> {
-    Some(match (label, value) {
-        (Label::Vector, "scalar")
-        | (Label::Stores, "regular")
-        | (Label::BytesCounted, "stream")
-        | (Label::Policy, "other")
-        | (Label::Setting, "as-is") => return None,
-        (Label::Active, "one") => "one core".to_owned(),
-        (Label::Active, _) => format!("{value} cores"),
-        (Label::Vector, _) => format!("{value}-bit vectors"),
-        (Label::Stores, _) => format!("{value} stores"),
-        (Label::BytesCounted, _) => "with write-allocates".to_owned(),
-        (Label::Setting, "awake") => "idle states disabled".to_owned(),
-        (Label::Cause, "os") => "by other tasks and interrupts".to_owned(),
-        (Label::Cause, "below") => "by firmware or hypervisor".to_owned(),
-        (Label::Page, _) => format!("{value} page"),
-        (Label::Policy | Label::Setting | Label::Cause, _) => value.to_owned(),
-        _ => format!("{label} {value}"),
-    })
+    let is_it = |row: &&Vec<&str>| match row.as_slice() {
+        [of, own, ..] => *of == label.name() && (*own == value || *own == "*"),
+        _ => false,
+    };
+    match SAID.iter().find(is_it).map(Vec::as_slice) {
+        None => Some(format!("{label} {value}")),
+        Some([_, _, words]) => Some(words.replace("{}", value)),
+        Some(_) => None,
+    }
 }
 
 fn join(names: impl Iterator<Item = String>) -> String {
@@ -322,8 +308,8 @@ pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
-/// A place without keys that name a place on one machine.
-fn shared_labels(place: &Labels) -> Labels {
+/// The place that all results of a row share: without keys that name a place on one machine.
+pub(super) fn shared_labels(place: &Labels) -> Labels {
     let kept = place.0.iter().filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()));
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }

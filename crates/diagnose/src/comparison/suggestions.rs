@@ -7,8 +7,9 @@ use record::{Label, Measurement, Record, Text, detail, text};
 
 use std::collections::BTreeSet;
 
-use super::work::{Works, is_own};
+use super::work::{WORKS, Works};
 use super::{Extent, Side, compare};
+use crate::tables::rows;
 
 /// The prefix of reference machines that ship with linespeed.
 const REFERENCE: &str = "reference:";
@@ -154,28 +155,15 @@ fn name_others<'a>(others: &[&Side<'a>]) -> &'a str {
 
 /// The command for a result of this work; `None` if linespeed has none.
 fn find_maker(name: &str) -> Option<String> {
-    let scale = |recipe: &str, settings: &[(&str, &str)]| {
-        let settings: String =
-            settings.iter().map(|(name, value)| format!(" --set {name}={value}")).collect();
-        Some(format!("linespeed scale --recipe {recipe}{settings}"))
-    };
-    if let Some(exponent) = name.strip_prefix("7^") {
-        return scale("bc-power", &[("exponent", exponent)]);
-    }
-    if let Some(digits) = name.strip_prefix("pi, ").and_then(|rest| rest.strip_suffix(" digits")) {
-        return scale("bc-pi", &[("digits", digits)]);
-    }
-    if is_own(name) {
-        return Some("linespeed run workloads".to_owned());
-    }
-    match name.split(' ').collect::<Vec<_>>().as_slice() {
-        ["sysbench", "cpu", limit] => {
-            scale("sysbench-cpu", &[("limit", limit.strip_prefix("--cpu-max-prime=")?)])
-        }
-        ["openssl", "speed", "-evp", algorithm] => scale("openssl-speed", &[("algorithm", algorithm)]),
-        ["openssl", "speed", algorithm] => scale("openssl-speed", &[("evp", ""), ("algorithm", algorithm)]),
-        _ => None,
-    }
+    rows(WORKS, "commands").iter().find_map(|row| {
+        let [work, command] = row.as_slice() else { return None };
+        let part = match work.split_once("{}") {
+            None => return (*work == name).then(|| format!("linespeed {command}")),
+            Some((head, tail)) => name.strip_prefix(head)?.strip_suffix(tail)?,
+        };
+        (!part.is_empty() && !part.contains(' '))
+            .then(|| format!("linespeed {}", command.replace("{}", part)))
+    })
 }
 
 /// Whether a record is of a machine that ships with linespeed.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Coverage, Handover, Label, Measurement, Metric, Template, Text, metrics, text};
+use record::{Better, Coverage, Label, Measurement, Metric, Template, Text, text};
 
 use super::Known;
 use super::commands::{self, find_command};
@@ -169,12 +169,8 @@ fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refu
     }
     found.sort();
     for (first, other, a, b) in found {
-        let why = text!(
-            "comparison-other-thing",
-            "different quantities: “{base}”, “{this}”",
-            base = &first.name,
-            this = &other.name
-        );
+        let (base, this) = (&first.name, &other.name);
+        let why = text!("comparison-other-thing", "different quantities: “{base}”, “{this}”");
         refused.add(&why, first.metric, &first.name, &[a.min(b), a.max(b)]);
     }
 }
@@ -226,7 +222,7 @@ fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<
     }
     let divided = |entry: &RowEntry| {
         let parts = entry.parts.map(|parts| parts.count(per)).filter(|parts| *parts > 0)?;
-        Some(entry.datum.divided_by(f64::from(parts)))
+        Some(entry.datum.mapped(|all| all / f64::from(parts)))
     };
     Some(entries.iter().map(|entry| entry.and_then(divided)).collect())
 }
@@ -237,9 +233,7 @@ pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut all: HashMap<String, Vec<Option<&Measurement>>> = HashMap::new();
     for (index, side) in known.iter().enumerate() {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-            // An older record lacks this label, which identifies its kind of handover.
-            let pair = m.metric == metrics::CORE_TO_CORE_LATENCY;
-            let how = pair.then(|| Handover::of_measurement(m)).flatten().map_or("", Handover::word);
+            let how = m.labels.word(Label::Handover).unwrap_or_default();
             let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Label::Handover));
             let row = all.entry(key).or_insert_with_key(|key| {
                 order.push(key.clone());

@@ -128,19 +128,18 @@ fn a_latency_curve_is_a_row_a_level_and_its_points_are_in_the_figures() {
 
 #[test]
 fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
-    let pair = |how: Option<Handover>, ns: f64| {
+    let pair = |how: Handover, ns: f64| {
         let place = Labels::new()
             .with_label(Label::From, 0u32)
             .with_label(Label::To, 1u32)
-            .with_label(Label::Home, 0u32);
-        let place = how.map_or(place.clone(), |how| place.with_label(Label::Handover, how.word()));
+            .with_label(Label::Home, 0u32)
+            .with_label(Label::Handover, how.word());
         measured("core_to_core.latency", place, ns).with_detail(detail::CLASS, "cache")
     };
-    // A record of before there were two ways says nothing and is of loads and stores.
     let (mut old, mut new) = (machine(2), machine(2));
-    old.measurements.push(pair(None, 42.0));
-    new.measurements.push(pair(Some(Handover::Cas), 21.0));
-    new.measurements.push(pair(Some(Handover::Store), 42.0));
+    old.measurements.push(pair(Handover::Store, 42.0));
+    new.measurements.push(pair(Handover::Cas, 21.0));
+    new.measurements.push(pair(Handover::Store, 42.0));
     for (a, b) in [(&old, &new), (&new, &old)] {
         let said = both(a, b);
         let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
@@ -151,7 +150,7 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     let said = both(&new, &new.clone());
     assert_eq!(said.relation, Relation::SameRecord);
     let mut newer = new.clone();
-    newer.measurements[0] = pair(Some(Handover::Cas), 42.0);
+    newer.measurements[0] = pair(Handover::Cas, 42.0);
     let said = both(&new, &newer);
     let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
     assert_eq!(

@@ -2,19 +2,6 @@
 
 use record::{Record, detail};
 
-/// Details of measurements that a comparison needs.
-const DETAILS: &[&str] = &[
-    detail::ARRAY_BYTES.name(),
-    detail::ARRAYS.name(),
-    detail::CLASS.name(),
-    detail::CLOCK_HZ.name(),
-    detail::COMMAND.name(),
-    detail::NS_AT_80_PERCENT_OF_PEAK.name(),
-    detail::NS_AT_HALF_OF_PEAK.name(),
-    detail::SETTINGS.name(),
-    detail::WORK.name(),
-];
-
 /// Removes the command, so that two commands are compared as if they did the same work.
 pub fn ignore_commands(record: &mut Record) {
     record.measurements.iter_mut().for_each(|m| m.detail.retain(|name| name != detail::COMMAND.name()));
@@ -27,6 +14,5 @@ pub fn drop_uncompared(record: &mut Record) {
         m.distribution = Vec::new();
         m.marks = Vec::new();
         m.origin = None;
-        m.detail.retain(|name| DETAILS.contains(&name));
     }
 }

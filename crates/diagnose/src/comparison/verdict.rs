@@ -133,12 +133,8 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     let settings: Vec<Text> = each.into_iter().map(describe_gain).collect();
     let mut said = Text::default();
     if !settings.is_empty() {
-        said = text!(
-            "comparison-to-try",
-            "{who} could gain: {settings}.",
-            who = subject_name(c, subject).to_owned(),
-            settings = first_of(settings)
-        );
+        let (who, settings) = (subject_name(c, subject).to_owned(), first_of(settings));
+        said = text!("comparison-to-try", "{who} could gain: {settings}.");
     }
     said.push(together.first().map(|what| what.says.clone()).unwrap_or_default());
     (!said.is_empty()).then_some(said)
@@ -185,8 +181,7 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
         .filter(|(_, cell)| effect(cell) > explained + NOTED)
         .collect();
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
-    let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
-    let rows: Vec<Text> = most.collect();
+    let rows = describe_first(c, &rows, other);
     (!rows.is_empty()).then(|| text!("Larger, unexplained differences: {rows}."))
 }
 
@@ -204,15 +199,17 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
         _ => 2,
     };
     rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(effect(b.1).total_cmp(&effect(a.1))));
-    let most = rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other));
-    let most: Vec<Text> = most.collect();
     (!rows.is_empty()).then(|| {
+        let rows = describe_first(c, &rows, other);
         text!(
             "comparison-largest-differences",
-            "No difference could be explained. Largest differences: {rows}.",
-            rows = most
+            "No difference could be explained. Largest differences: {rows}."
         )
     })
+}
+
+fn describe_first(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Vec<Text> {
+    rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other)).collect()
 }
 
 /// `load from memory 120 ns against 90.0 ns (0.75× as fast)`.
@@ -267,12 +264,9 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     };
     changed.sort_by(|a, b| resolved(b.1).total_cmp(&resolved(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
-    let mut said = text!(
-        "comparison-changed",
-        "Slower beyond noise: {slower} of {figures}; faster: {faster}.",
-        slower = count(true),
-        faster = count(false)
-    );
+    let (slower, faster) = (count(true), count(false));
+    let mut said =
+        text!("comparison-changed", "Slower beyond noise: {slower} of {figures}; faster: {faster}.");
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
         said.push(text!("comparison-by-chance", "That is no more than the {by_chance} expected by chance."));
@@ -340,12 +334,8 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     }
     if let Some(refused) = c.refused.iter().find(|refusal| refusal.system_wide) {
         let subjects = refused.subjects.iter().map(|subject| Text::from(subject_name(c, *subject)));
-        said.push(text!(
-            "Not comparable: {metrics} of {subjects} ({why}).",
-            metrics = refused.metrics.join(", "),
-            subjects = first_of(subjects.collect()),
-            why = &refused.why
-        ));
+        let (subjects, metrics) = (first_of(subjects.collect()), refused.metrics.join(", "));
+        said.push(text!("Not comparable: {metrics} of {subjects} ({why}).", why = &refused.why));
     }
     said
 }
@@ -359,15 +349,9 @@ fn describe_rank(c: &Comparison, order: &Order, rank: &Rank) -> Text {
 fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     let of: Vec<Text> =
         order.ranks.iter().filter(|rank| rank.outlier).map(|rank| describe_rank(c, order, rank)).collect();
-    let middle = order.ranks.get(order.ranks.len() / 2)?;
-    (!of.is_empty()).then(|| {
-        text!(
-            "{result}, {outliers}, median {median}",
-            result = &order.result,
-            outliers = first_of(of),
-            median = figure(middle.value, &order.unit)
-        )
-    })
+    let median = figure(order.ranks.get(order.ranks.len() / 2)?.value, &order.unit);
+    let (result, is_none, outliers) = (&order.result, of.is_empty(), first_of(of));
+    (!is_none).then(|| text!("{result}, {outliers}, median {median}"))
 }
 
 /// The best, the others in order, and how far the last is behind.

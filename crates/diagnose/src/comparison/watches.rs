@@ -112,28 +112,25 @@ fn of_services<'a>(
         moments.filter_map(|moment| moment.interval.service.as_ref())
     };
     let states: BTreeSet<&String> = services().flat_map(|service| service.states.keys()).collect();
-    for state in states {
-        let label = (Label::State, state.clone());
-        let what = text!("threads {state}", state = state.clone());
-        let state = state.clone();
-        let of: Of = Box::new(move |moment| {
-            let service = moment.interval.service.as_ref().filter(|service| service.seconds > 0.0)?;
-            Some((service.states.get(&state).copied().unwrap_or(0.0) / service.seconds, service.seconds))
-        });
-        add("service", what, "watch.service", "threads", Some(label), of);
-    }
     let waits: BTreeSet<&String> = services().flat_map(|service| service.waits.keys()).collect();
-    for wait in waits {
-        let label = (Label::Event, wait.clone());
-        let what = text!("threads waiting: {wait}", wait = wait.clone());
-        let wait = wait.clone();
+    let states = states.into_iter().map(|state| (state, Label::State, "watch.service"));
+    let waits = waits.into_iter().map(|wait| (wait, Label::Event, "watch.service_wait"));
+    for (name, label, metric) in states.chain(waits) {
+        let (is_state, key) = (label == Label::State, name.clone());
         let of: Of = Box::new(move |moment| {
             let service = moment.interval.service.as_ref()?;
-            let looks = service.looks.all as f64;
-            let threads = service.waiting().0.get(wait.as_str()).copied().unwrap_or(0.0);
-            (looks > 0.0).then_some((threads, looks))
+            let waiting = || service.waiting().0.get(key.as_str()).copied();
+            let (threads, weight) = match is_state {
+                true => (service.states.get(&key).map(|state| state / service.seconds), service.seconds),
+                false => (waiting(), service.looks.all as f64),
+            };
+            (weight > 0.0).then_some((threads.unwrap_or(0.0), weight))
         });
-        add("service", what, "watch.service_wait", "threads", Some(label), of);
+        let what = match is_state {
+            true => text!("threads {state}", state = name.clone()),
+            false => text!("threads waiting: {wait}", wait = name.clone()),
+        };
+        add("service", what, metric, "threads", Some((label, name.clone())), of);
     }
 }
 
@@ -244,9 +241,7 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
         })
         .collect();
     match words.is_empty() {
-        false => {
-            text!("watch-changes", "{this} compared with {base}: {words}.", words = Value::List(words))
-        }
+        false => text!("watch-changes", "{this} compared with {base}: {words}.", words = Value::List(words)),
         true => text!("watch-same", "No significant difference between {this} and {base}."),
     }
 }

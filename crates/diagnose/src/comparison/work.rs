@@ -7,6 +7,8 @@ use record::command_line::CommandLine;
 use record::label::name_workload;
 use record::{Label, Measurement, Record, detail, metrics};
 
+use crate::tables::rows;
+
 /// The workload of a command without another name.
 const COMMAND: &str = "command";
 
@@ -21,21 +23,8 @@ const OWN: [(&str, &str, Option<u64>); 5] = [
     ("memory-bound", "memory_bound with a barrier", None),
 ];
 
-/// Options of `openssl speed` and `sysbench` that set duration, number of copies and interface, but not the work.
-const HOW: [&str; 12] = [
-    "-multi",
-    "-seconds",
-    "-bytes",
-    "-elapsed",
-    "-mr",
-    "--threads",
-    "--time",
-    "--events",
-    "--db-driver",
-    "--mysql-socket",
-    "--mysql-user",
-    "--mysql-db",
-];
+/// How others get a result of a work, and which options of a program do not change its work.
+pub(super) const WORKS: &str = include_str!("works.txt");
 
 /// What a workload of a record is.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,11 +163,6 @@ pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
 
-/// Whether one of linespeed's loops does this work.
-pub(super) fn is_own(name: &str) -> bool {
-    OWN.iter().any(|own| own.1 == name)
-}
-
 /// Whether a record is of a command without another name.
 pub(super) fn is_of_command(record: &Record) -> bool {
     record.measurements.iter().any(|m| m.labels.word(Label::Workload) == Some(COMMAND))
@@ -224,11 +208,11 @@ impl Work {
         {
             work.bytes = line.option(&["-bytes"]).and_then(|bytes| bytes.parse().ok());
             let mut name = format!("{program} {test}");
-            let mut options = options.iter();
+            let (mut options, how) = (options.iter(), rows(WORKS, "how"));
             while let Some(option) = options.next() {
                 let (key, value) =
                     option.split_once('=').map_or((*option, None), |(key, value)| (key, Some(value)));
-                if HOW.contains(&key) {
+                if how.iter().any(|row| row.first() == Some(&key)) {
                     if value.is_none() && !matches!(key, "-elapsed" | "-mr") {
                         options.next();
                     }

@@ -26,7 +26,6 @@ pub struct Core {
     /// `AMD Zen 4 (Genoa)`.
     pub name: String,
     /// The group whose figures stand for what was not published of it: `epyc` for the file `group-epyc`.
-    #[serde(default)]
     pub group: Option<String>,
     /// Names that its parts alone have, an expression.
     #[serde(default, with = "expression")]
@@ -50,13 +49,10 @@ pub struct Core {
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
     /// CPUID's vendor.
-    #[serde(default)]
     pub vendor: Option<String>,
     /// CPUID's family.
-    #[serde(default)]
     pub family: Option<u32>,
     /// MIDR's implementer.
-    #[serde(default)]
     pub implementer: Option<u32>,
     /// Models.
     pub models: Vec<u32>,
@@ -65,7 +61,6 @@ pub struct KnownBy {
     #[serde(default)]
     pub designs: Vec<String>,
     /// Which CPUs of a hybrid machine: `performance`, `efficiency`.
-    #[serde(default)]
     pub kind: Option<String>,
     /// Who says so.
     pub source: String,
@@ -84,25 +79,20 @@ pub struct Figure {
     #[serde(default)]
     pub guest: bool,
     /// The figure where there is one.
-    #[serde(default)]
     pub value: Option<f64>,
     /// The least of several.
-    #[serde(default)]
     pub low: Option<f64>,
     /// The most of several.
-    #[serde(default)]
     pub high: Option<f64>,
     /// Its unit: `ns`, `GB/s`.
     pub unit: String,
     /// What it is for each of: `socket`.
-    #[serde(default)]
     pub per: Option<String>,
     /// `measured`, `vendor`, `computed`.
     pub kind: String,
     /// Who published it.
     pub sources: Vec<String>,
     /// Conditions, in words.
-    #[serde(default)]
     pub note: Option<String>,
 }
 
@@ -163,11 +153,6 @@ impl KnownBy {
 }
 
 impl Core {
-    /// Whether it is a group rather than a design.
-    pub fn is_group(&self) -> bool {
-        self.known_by.is_empty() && self.names.is_none()
-    }
-
     fn is_of(&self, processor: &Processor, kind: Option<&str>) -> bool {
         // Arm's kinds of cores are called by their part; the machine's own numbers are the first core's.
         let named_kind = kind.filter(|_| processor.implementer.is_some());

@@ -43,8 +43,8 @@ const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: 
 type Figures = [Option<f64>; 4];
 
 const FIGURES: [FigureOf<Figures>; 4] = [
-    (compared(names::TIME, Unit::Seconds, Scale::Ratio, true), |all| all[0]),
-    (compared(names::CORE, Unit::Hertz, Scale::Ratio, false), |all| all[1]),
+    (compared(names::TIME, Unit::Of("s"), Scale::Ratio, true), |all| all[0]),
+    (compared(names::CORE, Unit::Of("Hz"), Scale::Ratio, false), |all| all[1]),
     (compared(names::SWITCHES, Unit::Count, Scale::Count, true), |all| all[2]),
     (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
 ];

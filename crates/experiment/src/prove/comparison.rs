@@ -47,7 +47,8 @@ impl<S, R> Comparison<S, R> {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
-            Err(why) if why.ends_all() => return Err(why),
+            // Nothing can be proven at all, rather than just one setting.
+            Err(why @ (ProofError::CannotStart(_) | ProofError::CommandFailed(_))) => return Err(why),
             Err(why) => self.refused = Some(why.to_string().into()),
         }
         Ok(())

@@ -28,17 +28,13 @@ pub(crate) mod names {
 /// What a result counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Hertz.
-    Hertz,
     /// A share of something.
     Share,
     /// Of two values of the same kind.
     Ratio,
     /// Events.
     Count,
-    /// A metric's own.
+    /// What a record has as a unit: `s`, `Hz`.
     Of(&'static str),
 }
 
@@ -46,8 +42,6 @@ impl Unit {
     /// As in a record.
     pub fn symbol(self) -> &'static str {
         match self {
-            Unit::Seconds => "s",
-            Unit::Hertz => "Hz",
             Unit::Share | Unit::Ratio => "ratio",
             Unit::Count => "count",
             Unit::Of(unit) => unit,
@@ -95,18 +89,10 @@ impl Figure {
     /// A value with its unit.
     pub fn value(&self, value: f64) -> String {
         match self.unit {
-            Unit::Seconds | Unit::Hertz | Unit::Of(_) => units::figure(value, self.unit.symbol()),
+            Unit::Of(unit) => units::figure(value, unit),
             Unit::Share => units::percent(value),
             Unit::Ratio => format!("{} ×", units::significant(value)),
             Unit::Count => units::significant(value),
-        }
-    }
-
-    /// How two values are compared, in JSON.
-    pub fn scale_word(&self) -> &'static str {
-        match self.scale {
-            Scale::Ratio => "ratio",
-            Scale::Difference { .. } | Scale::Count => "difference",
         }
     }
 
@@ -179,7 +165,7 @@ mod tests {
     use super::*;
 
     const TIME: Figure =
-        Figure { name: names::TIME, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true };
+        Figure { name: names::TIME, unit: Unit::Of("s"), scale: Scale::Ratio, less_is_better: true };
     const SHARE: Figure = Figure {
         name: names::OS,
         unit: Unit::Share,

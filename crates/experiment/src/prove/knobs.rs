@@ -41,7 +41,7 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
         (figure(names::OS, Unit::Share, POINTS), |block| block.taken_by_os),
         (figure(below, Unit::Share, POINTS), |block| block.taken_below),
         (figure(names::ANYBODY, Unit::Share, POINTS), unreported),
-        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99),
+        (figure(names::WAKEUP, Unit::Of("s"), Scale::Ratio), |block| block.wakeup_p99),
         (figure(names::CLOCK, Unit::Share, POINTS), |block| block.clock_spread),
     ]
 }

@@ -56,9 +56,7 @@ impl ProvenFigure {
         let place: Vec<String> = said.map(part).collect();
         match place.is_empty() {
             true => self.metric.title.into(),
-            false => {
-                text!("{title}, {place}", title = self.metric.title, place = place.join(", "))
-            }
+            false => text!("{title}, {place}", title = self.metric.title, place = place.join(", ")),
         }
     }
 

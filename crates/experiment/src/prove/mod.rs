@@ -13,8 +13,7 @@ use quiet::error::Error;
 use quiet::page_cache::PageCacheError;
 use quiet::process_settings::process::SettingRefusal;
 use quiet::tuned_session::TunedSession;
-use record::difference::Verdict;
-use record::difference::least_rounds;
+use record::difference::{Scale, Verdict, least_rounds};
 use record::{CpuList, KnobValue, Text};
 use serde_json::{Value, json};
 
@@ -78,7 +77,7 @@ impl Proof {
                 self.head: name,
                 "figure": figure.name,
                 "unit": figure.unit.symbol(),
-                "compared_by": figure.scale_word(),
+                "compared_by": if figure.scale == Scale::Ratio { "ratio" } else { "difference" },
                 "rounds": comparison.rounds,
                 "before": comparison.before,
                 "after": comparison.after,
@@ -123,11 +122,4 @@ pub enum ProofError {
     /// A measurement has no result here.
     #[error("{0} cannot be measured here; linespeed run {0} shows why")]
     NoFigure(&'static str),
-}
-
-impl ProofError {
-    /// Whether nothing can be proven at all, rather than just one setting.
-    pub(super) fn ends_all(&self) -> bool {
-        matches!(self, ProofError::CannotStart(_) | ProofError::CommandFailed(_))
-    }
 }

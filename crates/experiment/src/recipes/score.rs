@@ -112,11 +112,6 @@ pub fn list_settings(pattern: &str) -> Vec<String> {
     places.into_iter().filter(|name| !matches!(name.as_str(), "score" | "word")).collect()
 }
 
-/// A number as programs print it, possibly with thousands separators.
-fn parse_number(text: &str) -> f64 {
-    text.replace(',', "").parse().unwrap_or(f64::NAN)
-}
-
 /// The line of a text that contains the byte at this offset.
 fn line_at(text: &str, at: usize) -> &str {
     let from = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -132,7 +127,8 @@ impl Score {
         let first =
             [stdout, stderr].into_iter().find_map(|text| Some((text, pattern.captures(text)?.get(1)?)));
         let Some((whole, found)) = first else { return Ok(None) };
-        let value = parse_number(found.as_str()) * self.scale;
+        // Programs may print thousands separators.
+        let value = found.as_str().replace(',', "").parse().unwrap_or(f64::NAN) * self.scale;
         // A zero score is unusable: a rate of 0 has no speed-up, a time of 0 no rate.
         if value.is_finite() && value > 0.0 {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
@@ -152,15 +148,14 @@ pub fn find_first(
     stderr: &str,
     values: &Values,
 ) -> Result<Option<Scored>, String> {
-    let mut unusable = None;
+    let mut unusable = Ok(None);
     for score in scores {
         match score.read(stdout, stderr, values) {
             Ok(Some(scored)) => return Ok(Some(scored)),
-            Ok(None) => {}
-            Err(found) => unusable = unusable.or(Some(found)),
+            other => unusable = unusable.and(other),
         }
     }
-    unusable.map_or(Ok(None), Err)
+    unusable
 }
 
 #[cfg(test)]

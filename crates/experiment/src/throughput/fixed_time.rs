@@ -79,20 +79,13 @@ impl FixedTime {
     pub(super) fn to_coverage(&self) -> Coverage {
         let took = Value::Figure(self.seconds, "s");
         let busy = if self.is_sure() && !self.is_busier() {
-            text!(
-                "scale-cpu-time-varies",
-                "one run used {least} of CPU time, another {most}",
-                least = Value::Figure(self.used.0.max(1e-6), "s"),
-                most = Value::Figure(self.used.1, "s")
-            )
+            let (least, most) = self.used;
+            let [least, most] = [least.max(1e-6), most].map(|seconds| Value::Figure(seconds, "s"));
+            text!("scale-cpu-time-varies", "one run used {least} of CPU time, another {most}")
         } else {
-            text!(
-                "{few} CPUs were busy at {first} and {many} at {last}",
-                few = record::units::significant(self.first.1),
-                first = self.first.0,
-                many = record::units::significant(self.last.1),
-                last = self.last.0
-            )
+            let [(first, few), (last, many)] = [self.first, self.last];
+            let [few, many] = [few, many].map(record::units::significant);
+            text!("{few} CPUs were busy at {first} and {many} at {last}")
         };
         let reason = if self.is_sure() {
             text!(
@@ -110,15 +103,12 @@ impl FixedTime {
 
     /// Marks a result that depends on time.
     pub(super) fn mark(&self, measurement: &mut Measurement) {
-        if measurement.metric != metrics::WORKLOAD_THROUGHPUT {
-            return;
-        }
-        if self.is_sure() {
-            measurement.detail.set(detail::FIXED_TIME, true);
-        } else if measurement.doubt.is_some() {
+        let is_known = measurement.doubt.is_some() && !self.is_sure();
+        if measurement.metric != metrics::WORKLOAD_THROUGHPUT || is_known {
             return;
         }
         let doubt = if self.is_sure() {
+            measurement.detail.set(detail::FIXED_TIME, true);
             text!("runs for a fixed time: its time does not show its throughput, and it has no speed-up")
         } else {
             text!(

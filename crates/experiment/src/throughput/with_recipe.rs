@@ -49,17 +49,17 @@ fn try_job(
     let needed = job.recipe.needs_folder().then(create_folder);
     let folder = needed.transpose()?;
     // Before any process is started, and the last to go.
-    let guard = Guard::new(folder.as_ref().map(|folder| folder.path()));
+    let guard = Guard::new(folder.as_ref().map(|(folder, _)| folder.path()));
     options.environment.push(guard.variable());
     let mut set = |name: &str, value: String| job.values.insert(name.to_owned(), value);
-    if let Some(folder) = &folder {
+    if let Some((folder, _)) = &folder {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         set("folder", text(folder.path()));
         set("socket", text(&name_socket(folder.path())));
     }
     set("user", os::user_name());
     let mut service = None;
-    if let (Some(recipe), Some(folder)) = (&job.recipe.service, &folder) {
+    if let (Some(recipe), Some((folder, _))) = (&job.recipe.service, &folder) {
         observer.preparing();
         let (values, environment) = (&job.values, options.environment.as_slice());
         let setting = Setting { values, environment, folder: folder.path(), stop };
@@ -78,22 +78,9 @@ const SOCKET_PATH: usize = 107;
 /// How its name begins.
 const PREFIX: &str = "linespeed-run-";
 
-/// A folder of a run, locked while that lives.
-pub(super) struct RunFolder {
-    folder: TempDir,
-    _lock: Option<File>,
-}
-
-impl RunFolder {
-    /// Where it is.
-    pub(super) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
 /// Creates a folder that only this user can enter, in the temporary folder, or in /tmp if that path leaves no room for a socket's name. It
-/// is removed with its contents when dropped.
-pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
+/// is removed with its contents when dropped, and locked until then.
+fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     let place = os::places::temporary_folder();
     let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;
     let place = if room { place } else { PathBuf::from("/tmp") };
@@ -108,12 +95,12 @@ pub(super) fn create_folder() -> Result<RunFolder, Trouble> {
         ))
     })?;
     // If the file system has no locks, nobody removes leftovers.
-    let _lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
-    Ok(RunFolder { folder, _lock })
+    let lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
+    Ok((folder, lock))
 }
 
 /// A path for a socket in it.
-pub(super) fn name_socket(folder: &Path) -> PathBuf {
+fn name_socket(folder: &Path) -> PathBuf {
     folder.join("socket")
 }
 
@@ -148,13 +135,13 @@ mod tests {
 
     #[test]
     fn nobody_else_can_enter_it_and_it_goes() {
-        let folder = create_folder().unwrap();
+        let (folder, lock) = create_folder().unwrap();
         let path = folder.path().to_owned();
         std::fs::create_dir(path.join("data")).unwrap();
         std::fs::write(path.join("data/file"), "x").unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         assert!(name_socket(folder.path()).as_os_str().len() <= SOCKET_PATH);
-        drop(folder);
+        drop((folder, lock));
         assert!(!path.exists());
     }
 }

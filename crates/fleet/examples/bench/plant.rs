@@ -146,7 +146,7 @@ impl Models {
             let drop_some = missing && chance.happens(0.2);
             let together: Vec<f64> = Family::ALL.iter().map(|_| TOGETHER * chance.normal()).collect();
             let known = &self.known;
-            brief.figures = brief.figures.changed(|figure, point| {
+            let mut change = |figure: u32, point: Point| {
                 if drop_some && chance.happens(0.2) {
                     return None;
                 }
@@ -172,7 +172,10 @@ impl Models {
                         log.exp()
                     };
                 Some(Point { value, interval: half.map(|half| (value * (-half).exp(), value * half.exp())) })
-            });
+            };
+            let figures = brief.figures.iter();
+            brief.figures =
+                figures.filter_map(|(figure, point)| Some((*figure, change(*figure, *point)?))).collect();
             made.briefs.push(brief);
             made.causes.push(cause);
         }

@@ -36,9 +36,9 @@ pub fn mad_z(briefs: &[Brief], known: &Known) -> Vec<bool> {
 fn judge(briefs: &[Brief], known: &Known, rule: impl Fn(&[f64]) -> Vec<bool>) -> Vec<bool> {
     let mut columns: BTreeMap<(&diagnose::Kind, u32), Vec<(usize, f64)>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
-        for (number, point) in brief.figures.iter() {
-            if let Some(speed) = known.speed(number, point.value) {
-                columns.entry((&brief.kind, number)).or_default().push((at, speed));
+        for (number, point) in &brief.figures {
+            if let Some(speed) = known.speed(*number, point.value) {
+                columns.entry((&brief.kind, *number)).or_default().push((at, speed));
             }
         }
     }

@@ -7,9 +7,9 @@ use record::command_run::Around;
 use record::diagnosis::{Bound, BoundBy};
 use record::live::{Cores, Interval};
 use record::text::Value;
-use record::{Label, Labels, Measurement, Record, detail, metrics, text};
+use record::{Label, Labels, Measurement, Metric, Record, detail, metrics, text};
 
-use super::{Cause, Facts, core, sampled, threads, time};
+use super::{Cause, Facts, core, sampled, threads, time, verdict};
 use crate::record_index::RecordIndex;
 pub use reference::Reference;
 pub(crate) use rules::cut;
@@ -17,8 +17,8 @@ pub(super) use rules::name;
 
 /// The contents of an interval as measurements of a record, which the rules read.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
-    let labels = || Labels::new().with_label(Label::Workload, "command");
-    let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels(), vec![interval.seconds]);
+    let labels = Labels::new().with_label(Label::Workload, "command");
+    let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels, vec![interval.seconds]);
     let times = &interval.times;
     let around = Around {
         seconds: Some(interval.seconds),
@@ -35,41 +35,31 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     time.detail.set_parts(detail::WAITS, &interval.waits);
     interval.sampled.iter().for_each(|sampled| time.detail.set_parts(detail::SAMPLED, sampled));
     time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
-    let mut all = vec![time];
     let idle = times.share(times.idle + times.iowait) * interval.seconds;
-    for (state, seconds) in [
-        ("user", times.user),
-        ("system", times.kernel()),
-        ("runnable", run_queue_delay(interval)),
-        ("off-cpu", idle),
-    ] {
-        all.push(Measurement::new(
-            metrics::WORKLOAD_CPU_TIME,
-            labels().with_label(Label::State, state),
-            vec![seconds],
-        ));
-    }
-    for event in ["context-switches", "page-faults", "forks"] {
-        let rate = interval.rates.get(event).map(|rate| rate * interval.seconds);
-        let count = |value| {
-            Measurement::new(metrics::COUNTER_COUNT, labels().with_label(Label::Event, event), vec![value])
-        };
-        all.extend(rate.map(count));
-    }
-    all.extend(interval.cores.iter().flat_map(counted));
-    all
+    let (kernel, runnable) = (times.kernel(), run_queue_delay(interval));
+    let states = [("user", times.user), ("system", kernel), ("runnable", runnable), ("off-cpu", idle)];
+    let states = states.map(|(state, time)| figure(metrics::WORKLOAD_CPU_TIME, Label::State, state, time));
+    let events = ["context-switches", "page-faults", "forks"].into_iter().filter_map(|event| {
+        let count = interval.rates.get(event)? * interval.seconds;
+        Some(figure(metrics::COUNTER_COUNT, Label::Event, event, count))
+    });
+    let cores = interval.cores.iter().flat_map(counted);
+    std::iter::once(time).chain(states).chain(events).chain(cores).collect()
+}
+
+/// A result as of a command.
+fn figure(metric: Metric, label: Label, word: &str, value: f64) -> Measurement {
+    let labels = Labels::new().with_label(Label::Workload, "command").with_label(label, word);
+    Measurement::new(metric, labels, vec![value])
 }
 
 /// The cores' counters as measurements of a command.
 pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
-    let labels = || Labels::new().with_label(Label::Workload, "command");
-    let ipc = cores
-        .ipc
-        .map(|ipc| Measurement::new(metrics::CORE_IPC, labels().with_label(Label::Source, "pmu"), vec![ipc]));
-    let shares = cores.top_down.iter().map(|(category, share)| {
-        let labels = labels().with_label(Label::Category, category.as_str());
-        Measurement::new(metrics::COUNTER_SHARE, labels, vec![*share])
-    });
+    let ipc = cores.ipc.map(|ipc| figure(metrics::CORE_IPC, Label::Source, "pmu", ipc));
+    let share = |(category, share): (&String, &f64)| {
+        figure(metrics::COUNTER_SHARE, Label::Category, category, *share)
+    };
+    let shares = cores.top_down.iter().map(share);
     ipc.into_iter().chain(shares).collect()
 }
 
@@ -155,20 +145,10 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
         causes.insert(0, at);
     }
     let mut causes = causes.into_iter();
-    let first = causes.next()?;
-    let (kind, mut says, mut advice, mut evidence) =
-        (first.kind, first.says, vec![first.advice], first.evidence);
-    let second = causes.next();
-    let most =
-        OF_THE_BUSY.contains(&first.by).then(|| rules::most(&facts, interval, second.is_none())).flatten();
-    if let Some(second) = second {
-        says.push(super::BESIDES);
-        says.push(second.says);
-        advice.push(second.advice);
-        evidence.extend(second.evidence);
-    }
-    most.into_iter().for_each(|who| says.push(who));
-    Some(Bound { by: first.by, kind, says, evidence, advice })
+    let (first, second) = (causes.next()?, causes.next());
+    let is_busy = OF_THE_BUSY.contains(&first.by);
+    let most = is_busy.then(|| rules::most(&facts, interval, second.is_none())).flatten();
+    Some(super::answer(first, second, most))
 }
 
 /// What bounds the busy programs.
@@ -198,19 +178,11 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
         says.push(core::computes(facts, ipc.value()));
     }
     if let Some(stalled) = stalled {
-        says.push(text!(
-            "live-stalled",
-            "{stalled} of the cores' issue slots are stalled on memory or an execution unit.",
-            stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
-        ));
+        let stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2);
+        says.push(text!(verdict("stalled"), stalled));
     }
     if ipc.is_none() && stalled.is_none() && !memory_follows {
-        says.push(sampled::computes(facts).unwrap_or_else(|| {
-            text!(
-                "live-computing-untold",
-                "Without hardware counters, computing cannot be distinguished from memory latency, branch misses or spinning."
-            )
-        }));
+        says.push(sampled::computes(facts).unwrap_or_else(|| text!(verdict("computing-untold"))));
     }
     let cause = Cause::new(BoundBy::Cpu, 1.0, says, "profile");
     match ipc {

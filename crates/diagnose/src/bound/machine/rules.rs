@@ -8,7 +8,8 @@ use record::{Text, text};
 
 use super::reference::HEARD;
 use super::{Reference, busy};
-use crate::bound::{Cause, Facts, WORDS, detail as place, time};
+use crate::bound::core::describe_stalled;
+use crate::bound::{Cause, Facts, WORDS, detail as place, time, verdict};
 use crate::culprits;
 use crate::tables::rows;
 
@@ -18,12 +19,8 @@ const FELT: f64 = 0.1;
 pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let throttled = interval.throttled.as_ref()?;
     let name = throttled.group.trim_start_matches("/sys/fs/cgroup").to_owned();
-    let says = text!(
-        "The CPU quota of cgroup {name} throttled it in {periods} of its periods, for {seconds} in total.",
-        name,
-        periods = Value::Share(throttled.periods),
-        seconds = Value::Figure(throttled.seconds, "s")
-    );
+    let (periods, seconds) = (Value::Share(throttled.periods), Value::Figure(throttled.seconds, "s"));
+    let says = text!(verdict("quota-of-group"), name, periods, seconds);
     let share = throttled.seconds / (throttled.seconds + facts.cpu()).max(1e-9);
     let share = if throttled.periods >= FELT { share } else { 0.0 };
     Some(Cause::new(BoundBy::Quota, share, says, "quota"))
@@ -35,13 +32,8 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
     let threads = |what: &str| interval.waits.get(what).map_or(0, |waits| waits.threads);
     let kinds = rows(WORDS, "disks").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)));
     let what = kinds.max_by_key(|(what, _)| threads(what)).filter(|(what, _)| threads(what) > 0);
-    let says = text!(
-        "live-waiting-disk",
-        "Tasks waited {what} {share} of the time; CPUs {busy} busy.",
-        what = what.map_or("for a disk", |(_, words)| words),
-        share = Value::Share(pressure),
-        busy = busy(interval)
-    );
+    let what = what.map_or("for a disk", |(_, words)| words);
+    let says = text!(verdict("tasks-wait"), what, share = Value::Share(pressure), busy = busy(interval));
     let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
     // A machine that works elsewhere meanwhile is limited less.
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
@@ -102,35 +94,22 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let share = delay / (delay + others).max(1e-9);
     // As in the run-queue line.
     let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
-    let runnable = format!("{runnable:.1}");
-    let says = text!(
-        "live-run-queue",
-        "Threads spent {share} of their runnable time in the run queue: {runnable} runnable on {cpus} CPUs.",
-        share = Value::Share(share),
-        runnable,
-        cpus = interval.cpus
-    );
-    let (by, says, advice) = match (urgent, busiest(interval)) {
+    let (runnable, of) = (format!("{runnable:.1}"), Value::Share(share));
+    let mut says = text!(verdict("run-queue"), share = of, runnable, cpus = interval.cpus);
+    let (by, advice) = match (urgent, busiest(interval)) {
         (Some(urgent), _) => {
-            let mut says = says;
-            says.push(text!(
-                "{who} runs at {priority} and uses {share} of CPU time.",
-                who = name(urgent),
-                priority = priority(urgent),
-                share = Value::Share(urgent.cpu / capacity)
-            ));
-            (BoundBy::CpuContention, says, "real-time")
+            let (who, priority) = (name(urgent), priority(urgent));
+            says.push(text!(verdict("urgent"), who, priority, share = Value::Share(urgent.cpu / capacity)));
+            (BoundBy::CpuContention, "real-time")
         }
         (None, Some((first, of_busy))) if of_busy >= 0.8 && first.threads as f64 > interval.cpus as f64 => {
-            let mut says = says;
             says.push(text!("{who} has {threads} threads.", who = name(first), threads = first.threads));
-            (BoundBy::TooFewCpus, says, "fewer-threads")
+            (BoundBy::TooFewCpus, "fewer-threads")
         }
         _ => {
-            let mut says = says;
             let named = culprits::named(&interval.processes, seconds, &facts.ceilings());
             named.into_iter().for_each(|named| says.push(text!("The busiest: {named}.", named)));
-            (BoundBy::CpuContention, says, "move-work")
+            (BoundBy::CpuContention, "move-work")
         }
     };
     Some(Cause::new(by, share, says, advice))
@@ -152,35 +131,18 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let pressure = interval.pressure.get("memory").copied().unwrap_or(0.0);
     let (what, advice) = if times.softirq + times.irq > times.system {
         let packets = rate("softirqs-net-rx") + rate("softirqs-net-tx");
-        let what = if packets * SOFTIRQ > 0.05 {
-            text!(
-                "{share} of busy time in interrupts and softirqs, {rate} network softirqs per second.",
-                share = Value::Share((times.softirq + times.irq) / times.busy()),
-                rate = thousands(packets.round())
-            )
-        } else {
-            text!(
-                "{share} of busy time in interrupts and softirqs, {rate} softirqs per second.",
-                share = Value::Share((times.softirq + times.irq) / times.busy()),
-                rate = thousands(rate("softirqs").round())
-            )
+        let (says, rate) = match packets * SOFTIRQ > 0.05 {
+            true => (verdict("network-softirqs"), packets),
+            false => (verdict("softirqs"), rate("softirqs")),
         };
-        (what, "interrupts")
+        let share = Value::Share((times.softirq + times.irq) / times.busy());
+        (text!(says, share, rate = thousands(rate.round())), "interrupts")
     } else if reclaimed > 1000.0 || pressure > 0.1 {
+        let [share, pressure] = [share, pressure].map(Value::Share);
         // What is scanned for the limit of a cgroup does not count as scanned for the machine (mm/vmscan.c).
-        let what = if reclaimed < 1.0 {
-            text!(
-                "{share} of busy time in the kernel, reclaiming memory under a cgroup's limit: memory pressure {pressure}.",
-                share = Value::Share(share),
-                pressure = Value::Share(pressure)
-            )
-        } else {
-            text!(
-                "{share} of busy time in the kernel, reclaiming memory: allocating tasks scan {rate} pages per second, memory pressure {pressure}.",
-                share = Value::Share(share),
-                rate = thousands(reclaimed.round()),
-                pressure = Value::Share(pressure)
-            )
+        let what = match reclaimed < 1.0 {
+            true => text!(verdict("reclaim-of-group"), share, pressure),
+            false => text!(verdict("reclaim"), share, rate = thousands(reclaimed.round()), pressure),
         };
         (what, "memory-limit")
     } else {
@@ -207,35 +169,26 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     if heard.is_none_or(|(_, _, ratio)| ratio < HEARD) && counted.is_none_or(|(_, fill)| fill < FULL) {
         return None;
     }
+    let (busy, two_digits) = (busy(interval), |share: f64| Value::Rounded(Box::new(Value::Share(share)), 2));
     let mut says = match heard {
-        Some((now, idle, _)) => text!(
-            "CPUs {busy} busy, but waiting for memory: loads take {now}, {idle} when idle.",
-            busy = busy(interval),
-            now = Value::Rounded(Box::new(Value::Figure(now, "ns")), 3),
-            idle = Value::Rounded(Box::new(Value::Figure(idle, "ns")), 3)
-        ),
-        None => {
-            text!("CPUs {busy} busy, but waiting for memory.", busy = busy(interval))
+        Some((now, idle, _)) => {
+            let [now, idle] = [now, idle].map(|ns| Value::Rounded(Box::new(Value::Figure(ns, "ns")), 3));
+            text!(verdict("memory-heard"), busy, now, idle)
         }
+        None => text!("CPUs {busy} busy, but waiting for memory.", busy),
     };
     // Counted traffic precedes the probe's estimate.
     let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
     match (counted, fill) {
-        (Some((traffic, fill)), _) => says.push(text!(
-            "Memory bandwidth in use is {rate}, {fill} of the maximum ({source}).",
-            rate = Value::Figure(traffic.bytes_per_second, "B/s"),
-            fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
-            source = traffic.source.clone()
-        )),
+        (Some((traffic, fill)), _) => {
+            let (rate, source) = (Value::Figure(traffic.bytes_per_second, "B/s"), traffic.source.clone());
+            says.push(text!(verdict("bandwidth-used"), rate, fill = two_digits(fill), source));
+        }
         (None, Some(fill)) => {
             let interval = interval.probe.as_ref().and_then(|probe| reference.fill_interval(probe));
             let (low, high) = interval.unwrap_or((fill, fill));
-            says.push(text!(
-                "{fill} of memory bandwidth is in use, estimated from this machine's own curve [{low} – {high}].",
-                fill = Value::Rounded(Box::new(Value::Share(fill)), 2),
-                low = Value::Rounded(Box::new(Value::Share(low)), 2),
-                high = Value::Rounded(Box::new(Value::Share(high)), 2)
-            ));
+            let [fill, low, high] = [fill, low, high].map(two_digits);
+            says.push(text!(verdict("bandwidth-estimated"), fill, low, high));
         }
         // If the machine's own loads leave the probe unaffected, its latency comes from another machine's loads.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
@@ -287,20 +240,12 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     if share < FAR || stalled.value() < STALLED {
         return None;
     }
-    let says = text!(
-        "CPUs {busy} busy, but waiting for remote memory: {remote} of their memory is on another node, and {stalled} of the cores' issue slots are stalled.",
-        busy = busy(interval),
-        remote = Value::Rounded(Box::new(Value::Share(share)), 2),
-        stalled = Value::Rounded(Box::new(Value::Share(stalled.value())), 2)
-    );
+    let [remote, slots] =
+        [share, stalled.value()].map(|part| Value::Rounded(Box::new(Value::Share(part)), 2));
+    let says = text!(verdict("remote-memory"), busy = busy(interval), remote, stalled = slots);
     let user = interval.times.share(interval.times.user);
     let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, "one-node");
-    Some(
-        cause.cite(
-            text!("issue slots stalled on memory or an execution unit {share}", share = stalled),
-            stalled,
-        ),
-    )
+    Some(cause.cite(describe_stalled(stalled), stalled))
 }
 
 /// A clock this far below the best seen under such a load is limited.

@@ -63,10 +63,8 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
 /// Cycles per second of the program with the most: other programs waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
-    for m in record
-        .measurements_of(metrics::WORKLOAD_TIME)
-        .filter(|m| m.labels.count(Label::Threads).unwrap_or(1) == 1)
-    {
+    let alone = |m: &&Measurement| m.labels.count(Label::Threads).unwrap_or(1) == 1;
+    for m in record.measurements_of(metrics::WORKLOAD_TIME).filter(alone) {
         if let Some(workload) = m.labels.word(Label::Workload).filter(|_| m.value() > 0.0) {
             times.entry(workload).or_insert(m.value());
         }

@@ -67,12 +67,10 @@ fn explain_alike_unless_bound(
     mut causes: Vec<Cause>,
 ) -> OneSided {
     sort_causes(&mut causes, own, false);
+    let (fast, slow, times) = (&pair.this.name, &pair.base.name, Value::Factor(own));
     let says = text!(
         "{result}: no difference without NUMA binding; when bound to a node, {fast} is {times} as fast as {slow}.",
-        result = result.clone(),
-        fast = &pair.this.name,
-        slow = &pair.base.name,
-        times = Value::Factor(own)
+        result = result.clone()
     );
     let explanation = Explanation { result, speed, says, causes, ..Explanation::default() };
     OneSided { leads: own >= 1.0, explanation }
@@ -131,9 +129,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
 fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
-        Some(_) => {
-            text!("{share} of accesses remote, at {factor} the local latency")
-        }
+        Some(_) => text!("{share} of accesses remote, at {factor} the local latency"),
         None => text!("no remote accesses"),
     }
 }

@@ -43,14 +43,11 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
             if !differs_from_1(&base_cost, &cost) {
                 return None;
             }
-            let says = text!(
-                "when disabled, {this_then} instead of {this}; the other, {base_then} instead of {base}",
-                this_then = ns(this_tuned),
-                this = ns(this),
-                base_then = ns(base_tuned),
-                base = ns(base)
-            );
             let evidence = pair.evidence(this_tuned, base_tuned);
+            let [this_then, this, base_then, base] = [this_tuned, this, base_tuned, base].map(ns);
+            let says = text!(
+                "when disabled, {this_then} instead of {this}; the other, {base_then} instead of {base}"
+            );
             cause(IDLE_STATES, says, base_cost.value / cost.value, evidence)
         });
     let judged = [

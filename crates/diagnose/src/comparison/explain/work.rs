@@ -355,16 +355,12 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     }
     let adds = |step: &Step, cores: OnCores| step.all.value / (step.cores * cores.rate);
     let (gain, base_gain) = (adds(this, own), adds(base, others));
-    let says = text!(
-        "{this}: {own}; {base}: {others}",
-        this = &pair.this.name,
-        own = describe_siblings(this, own, gain),
-        base = &pair.base.name,
-        others = describe_siblings(base, others, base_gain)
-    );
+    let (measured, proof) = (own.whole && others.whole, pair.evidence(this.all, base.all));
+    let own = describe_siblings(this, own, gain);
+    let others = describe_siblings(base, others, base_gain);
+    let says = text!("{this}: {own}; {base}: {others}", this = &pair.this.name, base = &pair.base.name);
     let name = text!("comparison-cause-siblings", "siblings");
-    let cause = cause(name, says, gain / base_gain, pair.evidence(this.all, base.all))?;
-    Some(Cause { measured: own.whole && others.whole, ..cause })
+    Some(Cause { measured, ..cause(name, says, gain / base_gain, proof)? })
 }
 
 /// What a step's CPUs add beyond the cores measured.
@@ -372,9 +368,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
     match (step.threads as f64 > step.cores, cores.whole) {
         (false, true) => text!("no siblings in use"),
-        (false, false) => {
-            text!("{gain} from cores beyond the {measured} measured")
-        }
+        (false, false) => text!("{gain} from cores beyond the {measured} measured"),
         (true, true) => text!("SMT adds {gain}"),
         (true, false) => text!(
             "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
