@@ -10,8 +10,6 @@ use crate::record_index::RecordIndex;
 
 /// The layer that repeats a user program: its difference from the first is noise.
 pub(crate) const AGAIN: &str = "user again";
-/// The user program with real-time priority.
-pub(crate) const REAL_TIME: &str = "user real-time";
 
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
 

@@ -7,11 +7,11 @@ use record::machine::Cpu;
 use record::{Label, Measurement, Record, metrics};
 use serde::Serialize;
 
-use crate::cores::{self, Core, Range, range_of};
+use crate::cores::{self, Range};
 use crate::cpu_accounting::disturbance;
 use crate::figures::{has_labels, median, middle, spread};
 use crate::record_index::RecordIndex;
-use crate::resources::{Walk, beyond, clock, memory_pages, triad_and_read, triad_range, wake_up};
+use crate::resources::{self, Walk, beyond, memory_pages, triad_and_read, wake_up};
 use crate::tables::rows;
 
 /// A record's results compared with those of its peers.
@@ -149,12 +149,8 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
 fn own_memory(index: &RecordIndex) -> Option<Seen> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     let own_node = |m: &&Measurement| {
-        let cpu = index
-            .record
-            .machine
-            .cpus
-            .iter()
-            .find(|cpu| Some(u64::from(cpu.id)) == m.labels.count(Label::Cpu));
+        let mut cpus = index.record.machine.cpus.iter();
+        let cpu = cpus.find(|cpu| Some(u64::from(cpu.id)) == m.labels.count(Label::Cpu));
         let node = cpu.and_then(|cpu| cpu.node).map(u64::from);
         node.is_some() && node == m.labels.count(Label::Node)
     };
@@ -196,25 +192,6 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     found
 }
 
-/// The published range for a result.
-fn range(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option<Range> {
-    let machine = &index.record.machine;
-    let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
-    match what {
-        "clock.one_core" => clock(machine, core, "one"),
-        "clock.all_core" => clock(machine, core, "all"),
-        "stream.triad" => triad_range(machine, core?, triad_and_read(index)?.0),
-        "mem.read_peak" if !machine.is_virtual() => range_of(core?, what, machine).map(|of| Range {
-            low: of.low * sockets,
-            high: of.high * sockets,
-            ..of
-        }),
-        "mem.read_peak" => None,
-        "wakeup.realtime" | "wakeup.ordinary" => cores::of_linux(what, machine),
-        _ => range_of(core?, what, machine),
-    }
-}
-
 /// A record's results compared with published results of its peers. `published`: records of published machines with their names, of which
 /// those of its design count; `among`: other records, of which those of similar machines count.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
@@ -239,7 +216,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
     let disturbed = disturbance(record).is_some();
     let row = |(what, title): (&'static str, &str)| {
         let figure = own.get(what)?;
-        let mut range = range(index, core, what).filter(|range| range.unit == figure.unit);
+        let mut range = resources::published(index, core, what).filter(|range| range.unit == figure.unit);
         for (name, other) in &published {
             // The all-core bandwidth of another machine is no range for this one's.
             let comparable =

@@ -1,7 +1,5 @@
 //! One result as somebody wrote it, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
-use std::sync::LazyLock;
-
 use record::text::Value;
 use record::{Machine, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
@@ -14,24 +12,11 @@ fn expression(text: &str) -> Option<Regex> {
     RegexBuilder::new(text).case_insensitive(true).build().ok()
 }
 
-/// A number with its unit; MLC prints thousands of MB/s with or without a comma.
-static FIGURE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?:^|[\s:=~(≈])([0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)\s*(nanoseconds|nsec|ns|us|µs|gb/s|gbps|gib/s|mb/s|mib/s|tb/s|ghz|mhz|cycles?|cyc|clks?|clocks?)(?:[^a-z0-9/]|$)",
-    )
-});
-/// The clock in a model's name, which is not a result.
-static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"@\s*[0-9.]+\s*[gm]hz"));
-static TWO_SOCKETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"\bdual\b|both sockets|\b(two|2)[ -]?(sockets?|s\b|processors|cpus)|\b2 ?[x×] ?(intel|amd|xeon|epyc|gold|platinum|silver|e5|ampere|altra|kunpeng|hygon|phytium)",
-    )
-});
-static GUEST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"\b(vm|guest|kvm|virtual|ec2|aws|gcp|azure|vcpus?|cloud|firecracker|xen|hyper-v|instance)\b|\b[a-z]+[0-9][a-z-]*\.[0-9]*x?large\b",
-    )
-});
+/// A pattern of `like.txt`.
+fn pattern(name: &str) -> Option<Regex> {
+    let row = rows(LIKE, "patterns").into_iter().find(|row| row.first() == Some(&name))?;
+    expression(row.get(1)?)
+}
 
 fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     let number: f64 = figure.get(1)?.as_str().replace(',', "").parse().ok()?;
@@ -44,11 +29,10 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
 /// The result in a line compared with its peers; the reason if the line has too little.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
-    let rest = IN_NAME.as_ref().map_or_else(|| line.into(), |in_name| in_name.replace_all(line, ""));
-    let Some(figure) = FIGURE.as_ref() else {
-        return Err(text!("no number with a unit was found"));
-    };
-    let mut figures: Vec<(f64, &str)> = figure.captures_iter(&rest).filter_map(|one| read(&one)).collect();
+    let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
+    let figure = pattern("figure");
+    let written = figure.iter().flat_map(|figure| figure.captures_iter(&rest));
+    let mut figures: Vec<(f64, &str)> = written.filter_map(|one| read(&one)).collect();
     // The clock at which a result was measured.
     if figures.iter().any(|(_, unit)| *unit != "Hz") {
         figures.retain(|(_, unit)| *unit != "Hz");
@@ -84,8 +68,8 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
              triad, reads of all or of one core, boost or all-core clock"
         ));
     };
-    let (is_guest, two) = (GUEST.as_ref().is_some_and(|guest| guest.is_match(line)), TWO_SOCKETS.as_ref());
-    let sockets = if two.is_some_and(|two| two.is_match(line)) { 2.0 } else { 1.0 };
+    let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
+    let (is_guest, sockets) = (says("guest"), if says("two-sockets") { 2.0 } else { 1.0 });
     let range = published(core, quantity, line, is_guest, sockets);
     let quantity = if *quantity == "clock.max_turbo" { "clock.one_core" } else { quantity };
     let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
@@ -113,10 +97,7 @@ fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f
     match quantity {
         // A guest has a share of a socket's bandwidth.
         "stream.triad" | "mem.read_peak" if is_guest => None,
-        "stream.triad" | "mem.read_peak" => {
-            let of = of_part(quantity)?;
-            Some(Range { low: of.low * sockets, high: of.high * sockets, ..of })
-        }
+        "stream.triad" | "mem.read_peak" => Some(of_part(quantity)?.times(sockets)),
         "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(quantity)),
         "clock.all_core" => of_part(quantity).or_else(|| {
             let (base, boost) = (of_part("clock.base")?, of_part("clock.max_turbo")?);

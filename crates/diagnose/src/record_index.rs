@@ -8,6 +8,7 @@ use std::slice::Iter;
 use record::diagnosis::CurvePlace;
 use record::shape::Shape;
 use record::{Label, Level, Measurement, Metric, Record, Text, metrics};
+use serde_json::Value;
 
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
@@ -31,6 +32,8 @@ pub struct RecordIndex<'a> {
     /// What [`levels`](crate::levels()) finds in the latency curve, once requested.
     pub(crate) levels: OnceCell<Vec<Level>>,
     shape: OnceCell<Option<Shape>>,
+    /// The machine and the conditions as JSON has them, once requested.
+    pub(crate) inventory: OnceCell<Value>,
 }
 
 impl<'a> RecordIndex<'a> {
@@ -58,14 +61,10 @@ impl<'a> RecordIndex<'a> {
             wakeups: by_words(of(metrics::WAKEUP_LATENCY).filter(as_measured), Label::Policy, Label::Setting),
             levels: OnceCell::new(),
             shape: OnceCell::new(),
+            inventory: OnceCell::new(),
             record,
             by_metric,
         }
-    }
-
-    /// Whether a metric was measured.
-    pub(crate) fn has(&self, metric: Metric) -> bool {
-        self.figures_of(metric).next().is_some()
     }
 
     /// Where the machine's CPUs really run.

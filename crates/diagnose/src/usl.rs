@@ -1,9 +1,14 @@
 //! The Universal Scalability Law (Gunther, Guerrilla Capacity Planning, 2007), fitted to the throughput of increasing
 //! thread counts.
 
-use record::{Text, text};
+use record::Text;
+use serde::Serialize;
 
 use crate::figures::median;
+use crate::tables::{sentences, word};
+
+/// Why no conclusion should be drawn from a step, in words.
+const DOUBTS: &str = include_str!("scaling/doubts.txt");
 
 /// Rounds in which steps far from the fit lose weight.
 const ROUNDS: usize = 12;
@@ -30,7 +35,8 @@ pub(crate) struct Point {
 }
 
 /// Why no conclusion should be drawn from a step, the most important first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum FitDoubt {
     /// A CPU quota stopped it.
     Quota,
@@ -47,27 +53,7 @@ pub(crate) enum FitDoubt {
 impl FitDoubt {
     /// In a sentence.
     pub(crate) fn describe(self) -> Text {
-        match self {
-            FitDoubt::Quota => {
-                text!(
-                    "scaling-throttled",
-                    "A CPU quota throttled the run, so this is not a limit of the machine."
-                )
-            }
-            FitDoubt::Switched => text!(
-                "scaling-other-programs",
-                "Other processes briefly interrupted most of its runs, so the result shows little about the machine."
-            ),
-            FitDoubt::Stolen => {
-                text!("Steal time disturbed most of its runs, so the result shows little about the machine.")
-            }
-            FitDoubt::Noisy => {
-                text!("scaling-in-doubt", "Its steps are unreliable, so no conclusion is possible.")
-            }
-            FitDoubt::Once => {
-                text!("scaling-run-once", "Each step ran once, so this may be chance; -r 6 rules that out.")
-            }
-        }
+        sentences(DOUBTS, "doubts", &word(&self)).pop().map_or_else(Text::default, Text::from)
     }
 }
 

@@ -116,9 +116,9 @@ pub struct Layers {
 
 impl Layers {
     /// Adds a layer, or why it is unavailable.
-    pub fn push(&mut self, name: LayerName, layer: Result<Box<dyn Layer>, Unavailable>) {
+    pub fn push<L: Layer + 'static>(&mut self, name: LayerName, layer: Result<L, Unavailable>) {
         match layer {
-            Ok(layer) => self.running.push(layer),
+            Ok(layer) => self.running.push(Box::new(layer)),
             Err(why) => self.missing.push((name, why)),
         }
     }

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use os::Stop;
 use record::units::significant;
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable, text};
 
 use crate::figures;
-use crate::kernel_module::{self, BuildDirectory, Source, ThreadTime};
+use crate::kernel_module::{self, BuildDirectory, Source};
 use crate::kvm_guest;
-use crate::layer::{Layer, LayerName, Layers};
+use crate::layer::{LayerName, Layers};
 use crate::rounds::{self, Effort, Mismatch, Timings};
 use crate::ticks::Ticks;
 use crate::user::{User, UserMode};
@@ -80,7 +82,8 @@ pub struct Outcome {
     pub interrupted: Option<i32>,
     /// Unavailable layers, each with its reason.
     pub missing: Vec<(LayerName, Unavailable)>,
-    thread_time: ThreadTime,
+    /// CPU time of the kernel module's threads.
+    thread_time: Duration,
 }
 
 /// Sets the layers up, runs them in rounds, and reverts everything.
@@ -92,12 +95,12 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
     let ticks = Ticks::calibrate();
     let mut layers = start_user_layers(request, ticks);
     let build_directory = Arc::new(BuildDirectory::default());
-    let (mut kvm, mut thread_time) = (None, ThreadTime::default());
+    let (mut kvm, mut thread_ns) = (None, Arc::default());
     if let Some(source) = request.kernel {
         hear(Event::LoadingModule);
-        let (kernel, time) =
+        let (kernel, ns) =
             kernel_module::load_layers(source, &build_directory, ticks, request.cpu, request.stop);
-        thread_time = time;
+        thread_ns = ns;
         layers.extend(kernel);
     }
     if request.guests != Guests::None && request.stop.signal().is_none() {
@@ -132,6 +135,7 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
     let mut coverage = figures::coverage(&timings);
     coverage.extend(request.kernel.is_none().then(kernel_not_asked_for));
     let Timings { missing, interrupted, .. } = timings;
+    let thread_time = Duration::from_nanos(thread_ns.load(Ordering::Relaxed));
     Ok(Outcome { measurements, coverage, interrupted, missing, thread_time })
 }
 
@@ -140,7 +144,7 @@ impl Outcome {
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
             // Two decimals, as in the kernel's own counts.
-            *own = ((*own + self.thread_time.time().as_secs_f64()) * 100.0).round() / 100.0;
+            *own = ((*own + self.thread_time.as_secs_f64()) * 100.0).round() / 100.0;
         }
     }
 }
@@ -173,12 +177,11 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let mut layers = Layers::default();
     match find_second_cpu(request) {
         Ok(other) => modes.push(UserMode::Bound(other)),
-        Err((other, why)) => layers.push(UserMode::Bound(other).name(), Err(why)),
+        Err((other, why)) => layers.missing.push((UserMode::Bound(other).name(), why)),
     }
     modes.push(UserMode::RealTime(cpu));
     for mode in modes {
-        let name = mode.name();
-        layers.push(name, User::start(mode, ticks).map(|layer| Box::new(layer) as Box<dyn Layer>));
+        layers.push(mode.name(), User::start(mode, ticks));
     }
     layers
 }

@@ -175,7 +175,7 @@ pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Diffe
 }
 
 /// The parts of a record that facts come from, as JSON.
-fn inventory(record: &Record) -> Json {
+pub(crate) fn inventory(record: &Record) -> Json {
     let parts = [
         ("machine", serde_json::to_value(&record.machine)),
         ("conditions", serde_json::to_value(&record.conditions)),
@@ -184,7 +184,7 @@ fn inventory(record: &Record) -> Json {
 }
 
 /// The values at a place.
-fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
+pub(crate) fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
     place.split('.').fold(vec![inventory], |values, step| {
         let name = step.trim_end_matches("[]");
         let values = values.into_iter().filter_map(|value| value.get(name));

@@ -3,18 +3,9 @@
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::prelude::*;
-use crate::resources::CORE;
 
 /// All cores together compared with the base clock, or, if that is unknown, with the clock of one core alone.
-pub(super) const RULE: Rule = Rule {
-    name: "all-core-clock",
-    resource: Some(CORE),
-    needs: &[
-        needs::CORE_CLOCK,
-        Need::new("the all-core clock", |case| case.clocks("scalar", "all").next().is_some()),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "all-core-clock", find };
 
 /// The most that turbo loses when all cores work, as a share of one core's clock, in published results of servers: a
 /// tenth to a third. Between that and the base clock it is as sold.

@@ -8,14 +8,7 @@ use crate::memory_channels;
 use crate::resources::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, OutOfRange, WAKE_UP, out_of_range};
 
 /// Compares each headline with the range of published results, and lists the causes that the record supports.
-pub(super) const RULE: Rule = Rule {
-    name: "atypical",
-    resource: None,
-    needs: &[Need::new("published results for this processor", |case| {
-        cores::of_machine(&case.record.machine).is_some() || case.has(metrics::WAKEUP_LATENCY)
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "atypical", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(out_of_range(case).into_iter().filter_map(|out| report(case, &out)).collect())
@@ -55,11 +48,8 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
         finding.severity = finding.severity.min(Severity::Warning);
         finding.confidence = Confidence::Low;
     }
-    let finding = finding
-        .cite(text!("measured: {figure}", figure = *figure), *figure)
-        .cite(published, processor(case))
-        .cite_all(causes(case, &resource.name, figure));
-    Some(finding.mend_as(RULE.name))
+    let finding = finding.cite(text!("measured: {figure}", figure = *figure), *figure);
+    Some(finding.cite(published, processor(case)).cite_all(causes(case, &resource.name, figure)))
 }
 
 fn count_sources(typical: &Typical) -> Text {

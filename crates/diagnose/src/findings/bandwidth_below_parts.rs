@@ -2,20 +2,10 @@
 
 use super::prelude::*;
 use crate::memory_channels;
-use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
+use crate::resources::{Walk, beyond, walked};
 
 /// The best bandwidth measured with all CPUs, compared with channels × MT/s × 8 B.
-pub(super) const RULE: Rule = Rule {
-    name: "bandwidth-below-parts",
-    resource: Some(MEMORY_BANDWIDTH),
-    needs: &[
-        Need::new("memory devices with channel and speed (SMBIOS)", |case| {
-            !whole(case) || memory_channels::channels(&case.record.machine).is_some()
-        }),
-        Need::new("memory bandwidth", |case| !whole(case) || case.has(metrics::MEMORY_BANDWIDTH)),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 
 /// The lowest share of their channels that well-configured servers deliver in published results: 70 % (dual EPYC with stacked cache,
 /// triad); two generations of dual Xeon reach 80 and 86 % reading.
@@ -23,7 +13,7 @@ const USUAL: f64 = 0.7;
 
 /// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is no ceiling for
 /// it. Nodes with only offline CPUs have memory that no thread is near.
-fn whole(case: &Case) -> bool {
+pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
@@ -36,7 +26,7 @@ fn whole(case: &Case) -> bool {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if !whole(case) {
+    if !is_whole(case) {
         return None;
     }
     let machine = &case.record.machine;
@@ -72,8 +62,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![
         RULE.report_loss(loss, what)
             .cite(text!("best bandwidth on all CPUs: {best}"), best)
-            .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s")
-            .mend_as(RULE.name),
+            .cite(channels_say, "machine.memory_devices[].channel and .configured_mt_s"),
     ])
 }
 

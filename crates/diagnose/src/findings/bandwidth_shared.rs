@@ -2,22 +2,13 @@
 
 use super::prelude::*;
 use super::steal_time;
-use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
+use crate::resources::{Walk, beyond, walked};
 
 /// How much of the bandwidth of all CPUs others use: measured if possible, alternately with and without them.
 ///
 /// Else modelled from their CPU time: a thread moves no bytes while another task has its CPU, so that the share of all
 /// CPUs' time is lost. The loss is smaller if fewer CPUs saturate memory, and larger if the others stream themselves.
-pub(crate) const RULE: Rule = Rule {
-    name: "bandwidth-shared",
-    resource: Some(MEMORY_BANDWIDTH),
-    needs: &[
-        Need::new("memory bandwidth", |case| case.has(metrics::MEMORY_BANDWIDTH)),
-        Need::new(steal_time::SHARE.what, |case| turns(case).is_some() || steal_time::SHARE.is_met(case)),
-        Need::new(steal_time::CAUSE.what, |case| turns(case).is_some() || steal_time::CAUSE.is_met(case)),
-    ],
-    find,
-};
+pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
 /// If the result comes from a moment without the others.
 pub(crate) const AT_TIMES: Template = Template {
@@ -37,7 +28,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 }
 
 /// What the turns with and without others showed.
-fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
+pub(super) fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
     in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
         let (low, high) = (of(detail::TAKEN_BY_OTHERS_LOW)?, of(detail::TAKEN_BY_OTHERS_HIGH)?);

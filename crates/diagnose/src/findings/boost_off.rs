@@ -3,23 +3,12 @@
 use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
-use crate::resources::CORE;
 
 /// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers
 /// lower the advertised clock along with boost, so that there is nothing to compare with.
 ///
 /// Modelled if the record has both: 1 − base clock ÷ highest clock.
-pub(super) const RULE: Rule = Rule {
-    name: "boost-off",
-    resource: Some(CORE),
-    needs: &[
-        // A guest's boost is set by its host.
-        Need::new("the boost setting", |case| {
-            case.record.machine.is_virtual() || case.record.conditions.before.boost.is_some()
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     if case.record.machine.is_virtual() {

@@ -8,15 +8,7 @@ use crate::cpu_accounting::{DISTURBED, used_by_others};
 use record::phrase::join_list;
 
 /// Instructions per cycle of the same work on many cores compared with one; for a command, the stalled issue slots by the core's own count.
-pub(super) const RULE: Rule = Rule {
-    name: "busy-stalled",
-    resource: None,
-    needs: &[Need::new(
-        "instructions per cycle of a command, or at several thread counts (PMU, linespeed stat or scale)",
-        |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
-    )],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "busy-stalled", find };
 
 /// The workload of `linespeed stat`'s results.
 const COMMAND: &str = "command";
@@ -32,6 +24,11 @@ type Work<'a> = (&'a str, &'a str, &'a str);
 
 /// The same work on one CPU and on the most CPUs that still have a core each.
 type Step<'a> = (&'a Measurement, &'a Measurement);
+
+/// Whether instructions of a command, or of work on several numbers of threads, were counted.
+pub(super) fn is_counted(case: &Case) -> bool {
+    !steps(case).is_empty() || slots(case, "backend-bound").is_some()
+}
 
 fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
     let counts = &case.record.machine.counts;

@@ -6,16 +6,7 @@ use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level, compared with its advertised size.
-pub(super) const RULE: Rule = Rule {
-    name: "cache-smaller",
-    resource: None,
-    needs: &[
-        needs::LOAD_LATENCY,
-        Need::new("load latency on 2 MiB pages", |case| first_huge(case).is_some()),
-        needs::CACHE_SIZES,
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "cache-smaller", find };
 
 /// A point whose interval is this little above a level's latency may still belong to it.
 const STILL_ON: f64 = 1.15;

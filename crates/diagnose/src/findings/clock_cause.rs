@@ -41,13 +41,7 @@ impl Setting<'_> {
     /// The cause shown by a field of this setting.
     fn explain(&self, what: Text, says: Text, field: &str, [remedy, undo]: [Remedy; 2]) -> Cause {
         let from = format!("conditions.before.clocks[{}].{field}", self.at);
-        Cause {
-            what,
-            evidence: vec![cite_fact(says, from)],
-            remedy: vec![remedy],
-            undo: vec![undo],
-            is_set: true,
-        }
+        Cause { undo: vec![undo], ..Cause::shown(what, says, from, vec![remedy]) }
     }
 }
 
@@ -85,13 +79,9 @@ fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
 }
 
 fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
-    (snapshot.power_supply.as_deref() == Some("battery")).then(|| Cause {
-        what: text!("the machine runs on battery"),
-        evidence: vec![cite_fact(text!("on battery"), "conditions.before.power_supply")],
-        remedy: remedies("clock battery"),
-        is_set: true,
-        ..Cause::default()
-    })
+    snapshot.power_supply.as_deref().filter(|supply| *supply == "battery")?;
+    let (what, says) = (text!("the machine runs on battery"), text!("on battery"));
+    Some(Cause::shown(what, says, "conditions.before.power_supply", remedies("clock battery")))
 }
 
 fn unexplained() -> Cause {
@@ -119,12 +109,8 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
 /// Boost (turbo) switched off, with the way to switch it on and off again.
 pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
-    let mut cause = Cause {
-        what: text!("boost is off"),
-        evidence: vec![cite_fact(text!("boost off"), "conditions.before.boost")],
-        is_set: true,
-        ..Cause::default()
-    };
+    let what = text!("boost is off");
+    let mut cause = Cause::shown(what, text!("boost off"), "conditions.before.boost", Vec::new());
     let source = snapshot.boost_source.as_deref();
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
         // Intel's file has the opposite meaning of all others.
@@ -158,10 +144,6 @@ fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15");
     let says = text!("energy-performance bias {bias} (0 is performance)");
     let write = |bias: &str| write_for_cpus(bias, &setting.setting.cpus, "power/energy_perf_bias");
-    Some(setting.explain(
-        what,
-        says,
-        "epb",
-        [write("0").sets(setting.knob(KnobName::Epb, "0")), write(&bias.to_string())],
-    ))
+    let ways = [write("0").sets(setting.knob(KnobName::Epb, "0")), write(&bias.to_string())];
+    Some(setting.explain(what, says, "epb", ways))
 }

@@ -5,20 +5,14 @@ use record::clock_holders::{ClockHolders, PowerLimit};
 use super::clock_holders::{Cause, HOLDERS, Held, by_cooling, by_processor, firmware_limit, power_limit};
 use super::clock_limit;
 use super::prelude::*;
-use crate::resources::CORE;
 
 /// Limits below the package's rating or another interface's limit, firmware limits, and what the processor, the kernel's cooling or the
 /// firmware's profile reports as limiting the clock. If a clock was measured too low, `clock-limit` and `all-core-clock` name these as
 /// causes, with their cost.
-pub(super) const RULE: Rule = Rule {
-    name: "clock-held",
-    resource: Some(CORE),
-    needs: &[Need::new("what limits the clock (powercap, cpufreq, thermal)", |case| {
-        let snapshot = &case.record.conditions.before;
-        case.record.machine.is_virtual() || !snapshot.clock_holders.is_empty() || !snapshot.clocks.is_empty()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "clock-held", find };
+
+const BY_PROCESSOR: Template = Template::new("processor-held", "the processor's clock is limited: {cause}");
+const BY_COOLING: Template = Template::new("cooling-held", "the processor's clock is limited: {cause}");
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     if case.record.machine.is_virtual() {
@@ -27,9 +21,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let holders = &case.record.conditions.before.clock_holders;
     let mut findings = Vec::new();
 
-    let mut report = |severity, what: Text, cause: Cause| {
-        let finding = RULE.report_fact(severity, what).cite_all(cause.evidence);
-        findings.push(finding.mend(cause.remedy).undo(cause.undo));
+    let report = |severity, what: Text, cause: Cause| {
+        RULE.report_fact(severity, what).cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)
     };
     if let Some(held) = power_limit(holders).filter(Held::is_lowered) {
         let (cause, reached) = held.cause(case);
@@ -39,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             "power-limited",
             "{zone} is limited to {limit} sustained, of {allowed} allowed ({interface})"
         );
-        report(if reached { Severity::Warning } else { Severity::Note }, what, cause);
+        findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }
     // A clock measured too low is reported with its cost, and with this as its cause.
     let is_measured = !clock_limit::RULE.findings(case).is_empty();
@@ -52,29 +45,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             let what = text!("firmware-limited", "the firmware limits the clock to {limit} of {most}");
             findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
         }
-        let mut report = |what: Text, cause: Cause| {
-            let finding = RULE.report_fact(Severity::Warning, what).cite_all(cause.evidence);
-            findings.push(finding.mend(cause.remedy));
-        };
-        if let Some(cause) = by_processor(case) {
-            report(
-                text!(
-                    "processor-held",
-                    "the processor's clock is limited: {cause}",
-                    cause = cause.what.clone()
-                ),
-                cause,
-            );
-        } else if let Some(cause) = by_cooling(holders) {
-            report(
-                text!(
-                    "cooling-held",
-                    "the processor's clock is limited: {cause}",
-                    cause = cause.what.clone()
-                ),
-                cause,
-            );
-        }
+        let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));
+        let held = own.or_else(|| by_cooling(holders).map(|cause| (BY_COOLING, cause)));
+        findings.extend(held.map(|(template, cause)| {
+            report(Severity::Warning, text!(template, cause = cause.what.clone()), cause)
+        }));
     }
     findings.extend(uncore_limit(holders));
     findings.extend(profile(holders));
@@ -112,11 +87,8 @@ fn profile(holders: &ClockHolders) -> Option<Finding> {
     let what = text!("profile-saves", "the firmware's profile is {name}");
     let finding = RULE.report_fact_as("clock-held profile", Severity::Note, what);
     let finding = finding.cite(text!("platform profile {name}"), format!("{HOLDERS}.platform_profile"));
-    Some(
-        finding
-            .mend([Remedy::command(write_command("performance", file))])
-            .undo([restore_command(name, file)]),
-    )
+    let perform = Remedy::command(write_command("performance", file));
+    Some(finding.mend([perform]).undo([restore_command(name, file)]))
 }
 
 #[cfg(test)]

@@ -18,6 +18,13 @@ pub(super) struct Cause {
     pub is_set: bool,
 }
 
+impl Cause {
+    /// A cause that a setting or a count shows, with where it stands in the record.
+    pub(super) fn shown(what: Text, says: Text, from: impl Into<Place>, remedy: Vec<Remedy>) -> Self {
+        Self { what, evidence: vec![cite_fact(says, from)], remedy, undo: Vec::new(), is_set: true }
+    }
+}
+
 pub(super) const HOLDERS: &str = "conditions.before.clock_holders";
 /// A package whose power is this close to its limit is limited by it.
 const AT_LIMIT: f64 = 0.95;
@@ -121,12 +128,9 @@ pub(super) fn suspect(case: &Case) -> Option<Cause> {
         let held = *holders.held_before.first()?;
         let logged = held.to_string();
         let says = text!("the processor logged {logged} since boot", logged = logged.clone());
-        Some(Cause {
-            what: text!("clock-cause-logged", "likely {logged}, logged by the processor"),
-            evidence: vec![cite_fact(says, format!("{HOLDERS}.held_before"))],
-            remedy: advise_for(held),
-            ..Cause::default()
-        })
+        let what = text!("clock-cause-logged", "likely {logged}, logged by the processor");
+        let cause = Cause::shown(what, says, format!("{HOLDERS}.held_before"), advise_for(held));
+        Some(Cause { is_set: false, ..cause })
     })
 }
 
@@ -147,16 +151,9 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     let (at, hz) =
         limited.filter_map(|(at, setting)| Some((at, setting.bios_hz?))).min_by_key(|(_, hz)| *hz)?;
     let limit = Value::Figure(hz as f64, "Hz");
-    let cause = Cause {
-        what: text!("the firmware limits it to {limit}", limit = limit.clone()),
-        evidence: vec![cite_fact(
-            text!("firmware limit {limit}"),
-            format!("conditions.before.clocks[{at}].bios_hz"),
-        )],
-        remedy: remedies("clock firmware"),
-        is_set: true,
-        ..Cause::default()
-    };
+    let what = text!("the firmware limits it to {limit}", limit = limit.clone());
+    let from = format!("conditions.before.clocks[{at}].bios_hz");
+    let cause = Cause::shown(what, text!("firmware limit {limit}"), from, remedies("clock firmware"));
     Some((hz as f64, cause))
 }
 
@@ -171,16 +168,9 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
         .flat_map(|(snapshot, when)| snapshot.clock_holders.holding.iter().map(move |held| (*held, when)));
     let (held, when) = held.find(|(held, _)| !matches!(held, HeldBy::LongPower | HeldBy::ShortPower))?;
     let name = held.to_string();
-    Some(Cause {
-        what: text!("clock-cause-processor", "{name} limits it", name = name.clone()),
-        evidence: vec![cite_fact(
-            text!("the processor reports {name}"),
-            format!("conditions.{when}.clock_holders.holding"),
-        )],
-        remedy: advise_for(held),
-        is_set: true,
-        ..Cause::default()
-    })
+    let what = text!("clock-cause-processor", "{name} limits it", name = name.clone());
+    let from = format!("conditions.{when}.clock_holders.holding");
+    Some(Cause::shown(what, text!("the processor reports {name}"), from, advise_for(held)))
 }
 
 /// Heat that lowered the clocks of a core or package during the run, from the kernel's count of its duration.
@@ -189,16 +179,10 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
     let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
     let [held, longest] = [ms, after.longest_heat_ms.unwrap_or(ms)].map(|ms| Value::Figure(ms as f64, "ms"));
-    Some(Cause {
-        what: text!("clock-cause-heat", "heat lowered it for {held} during the run", held = held.clone()),
-        evidence: vec![cite_fact(
-            text!("throttled for {held} since boot, for at most {longest} at a time"),
-            "conditions.after.clock_holders.heat_ms",
-        )],
-        remedy: advise_for(HeldBy::Heat),
-        is_set: true,
-        ..Cause::default()
-    })
+    let what = text!("clock-cause-heat", "heat lowered it for {held} during the run", held = held.clone());
+    let says = text!("throttled for {held} since boot, for at most {longest} at a time");
+    let from = "conditions.after.clock_holders.heat_ms";
+    Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
 }
 
 /// A share of the highest performance that the driver allows.
@@ -206,46 +190,27 @@ fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     const FILE: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
     let percent = holders.max_percent.filter(|percent| *percent < 100)?;
     let share = Value::Share(percent as f64 / 100.0);
-    Some(Cause {
-        what: text!(
-            "clock-cause-driver",
-            "intel_pstate allows {share} of the highest performance",
-            share = share.clone()
-        ),
-        evidence: vec![cite_fact(text!("max_perf_pct {share}"), format!("{HOLDERS}.max_percent"))],
-        remedy: vec![Remedy::command(write_command("100", FILE))],
-        undo: vec![Remedy::command(write_command(&percent.to_string(), FILE))],
-        is_set: true,
-    })
+    let says = text!("max_perf_pct {share}", share = share.clone());
+    let what = text!("clock-cause-driver", "intel_pstate allows {share} of the highest performance");
+    let [remedy, undo] =
+        ["100", &percent.to_string()].map(|to| vec![Remedy::command(write_command(to, FILE))]);
+    Some(Cause { undo, ..Cause::shown(what, says, format!("{HOLDERS}.max_percent"), remedy) })
 }
 
 /// Performance levels that end below the processor's highest.
 fn by_range(holders: &ClockHolders) -> Option<Cause> {
     let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
-    Some(Cause {
-        what: text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}"),
-        evidence: vec![cite_fact(
-            text!("highest P-state level {allowed} of {highest}"),
-            format!("{HOLDERS}.hwp"),
-        )],
-        remedy: vec![Remedy::advice(text!("raise scaling_max_freq, or enable boost (turbo)"))],
-        is_set: true,
-        ..Cause::default()
-    })
+    let what = text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}");
+    let says = text!("highest P-state level {allowed} of {highest}");
+    let remedy = Remedy::advice(text!("raise scaling_max_freq, or enable boost (turbo)"));
+    Some(Cause::shown(what, says, format!("{HOLDERS}.hwp"), vec![remedy]))
 }
 
 /// The strongest cooling by the kernel.
 pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
-    Some(Cause {
-        what: text!("the kernel lowers clocks to cool ({kind}, step {step} of {most})"),
-        evidence: vec![cite_fact(
-            text!("{kind} at step {step} of {most}"),
-            format!("{HOLDERS}.cooling[{at}]"),
-        )],
-        remedy: advise_for(HeldBy::Heat),
-        is_set: true,
-        ..Cause::default()
-    })
+    let what = text!("the kernel lowers clocks to cool ({kind}, step {step} of {most})");
+    let says = text!("{kind} at step {step} of {most}");
+    Some(Cause::shown(what, says, format!("{HOLDERS}.cooling[{at}]"), advise_for(HeldBy::Heat)))
 }

@@ -7,25 +7,9 @@ use record::machine::Cpu;
 
 use super::clock_cause::cause;
 use super::prelude::*;
-use crate::resources::CORE;
 
 /// One core alone compared with its highest clock.
-pub(super) const RULE: Rule = Rule {
-    name: "clock-limit",
-    resource: Some(CORE),
-    needs: &[
-        Need::new(needs::CORE_CLOCK.what, |case| {
-            needs::CORE_CLOCK.is_met(case) || find_limited(case).is_some()
-        }),
-        Need::new("the advertised maximum clock of the cores", |case| {
-            let machine = &case.record.machine;
-            machine.processor.max_hz.is_some()
-                || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
-                || find_limited(case).is_some()
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "clock-limit", find };
 
 /// Where the record has a clock of a CPU: with the CPU, or once for all.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
@@ -101,7 +85,7 @@ const FAR_BELOW: f64 = 1.0 / 3.0;
 /// Limits of the clock below what the CPUs advertise, or far below that of others, if no clock was measured.
 ///
 /// Modelled: 1 − limit ÷ advertised clock. With boost off drivers may lower the limit, which is another finding.
-fn find_limited(case: &Case) -> Option<Finding> {
+pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
     if before.boost == Some(false) || machine.is_virtual() {
         return None;

@@ -5,14 +5,7 @@ use super::prelude::*;
 /// The cost of reading the clock, and the clocksource behind it.
 ///
 /// Modelled: the loss relative to published costs of reading it in user space.
-pub(super) const RULE: Rule = Rule {
-    name: "clocksource",
-    resource: None,
-    needs: &[Need::new("the clocksource, or the cost of reading the clock", |case| {
-        case.record.conditions.before.clocksource.is_some() || case.has(metrics::COST_CLOCK_READ)
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "clocksource", find };
 
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
 /// Xen's is left out: whether the vDSO reads it depends on the host.
@@ -57,7 +50,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(fast) => finding
             .mend([Remedy::command(write_command(fast, PATH))])
             .undo([restore_command(source.unwrap_or_default(), PATH)]),
-        None => finding.mend_as(RULE.name),
+        None => finding,
     }])
 }
 

@@ -5,14 +5,7 @@ use super::clocksource;
 use super::prelude::*;
 
 /// Whether the cycle counter has the same rate in every state.
-pub(super) const RULE: Rule = Rule {
-    name: "counter-not-invariant",
-    resource: None,
-    needs: &[Need::new("whether the cycle counter is invariant", |case| {
-        case.record.machine.processor.counter_invariant.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "counter-not-invariant", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     if case.record.machine.processor.counter_invariant? {
@@ -31,8 +24,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         RULE.report_fact(severity, what)
             .cite(text!("cycle counter not invariant"), "machine.processor.counter_invariant")
             .cite_all(case.record.conditions.before.clocksource.as_deref().map(clocksource::cite_source))
-            .cite_all(read.map(cite_read))
-            .mend_as(RULE.name),
+            .cite_all(read.map(cite_read)),
     ])
 }
 

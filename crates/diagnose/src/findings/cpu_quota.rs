@@ -6,20 +6,9 @@ use record::units::significant;
 use super::prelude::*;
 use super::quota::{quota, throttled_periods};
 use super::steal_time;
-use crate::resources::CORE;
 
 /// The quota compared with the CPUs allowed.
-pub(super) const RULE: Rule = Rule {
-    name: "cpu-quota",
-    resource: Some(CORE),
-    needs: &[
-        // No quota is a known fact, unlike an unknown quota.
-        Need::new("the CPUs allowed for this process", |case| {
-            case.record.machine.counts.cpus_allowed.is_some()
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "cpu-quota", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_smaller_quota(case).or_else(|| find_throttled(case))?;
@@ -51,7 +40,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         format!("docker update --cpus {old} CONTAINER"),
         format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
     ];
-    let finding = RULE.report_model(loss, what).cite_all(seen).mend_as(RULE.name);
+    let finding = RULE.report_model(loss, what).cite_all(seen);
     Some(finding.undo(as_before.map(Remedy::command)))
 }
 

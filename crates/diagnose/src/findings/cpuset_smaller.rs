@@ -5,15 +5,7 @@ use record::units;
 use super::prelude::*;
 
 /// CPUs allowed compared with CPUs online.
-pub(super) const RULE: Rule = Rule {
-    name: "cpuset-smaller",
-    resource: None,
-    needs: &[Need::new("the CPUs allowed for this process", |case| {
-        let counts = &case.record.machine.counts;
-        counts.cpus_allowed.is_some() && counts.cpus_online.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "cpuset-smaller", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;

@@ -6,7 +6,7 @@ use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
 use record::difference::Verdict;
 use record::{CpuList, Remedy, Text};
 
-use super::Rule;
+use super::{Rule, needs};
 use crate::figures::{Place, cite_fact, name_cpus, severity, share_of, weight};
 use crate::tables::{rows, template};
 
@@ -53,7 +53,7 @@ impl Rule {
             relevance: Relevance::All,
             measured: true,
             confidence: Confidence::High,
-            resource: self.resource.map(str::to_owned),
+            resource: needs::resource(self.name).map(str::to_owned),
             remedy: Vec::new(),
             undo: Vec::new(),
         }
@@ -115,11 +115,6 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
     fn mend_as(self, section: &str) -> Self {
         let (remedies, undo) = read_section(section);
         self.mend(remedies).undo(undo)
-    }
-
-    /// Adds words of what to do.
-    fn advise(self, text: Text) -> Self {
-        self.mend([Remedy::advice(text)])
     }
 
     /// Adds a command with what it is for.

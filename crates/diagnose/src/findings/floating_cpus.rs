@@ -6,7 +6,7 @@ use record::shape::Motion;
 use super::prelude::*;
 
 /// Placement checks that differ.
-pub(super) const RULE: Rule = Rule { name: "floating-cpus", resource: None, needs: &[needs::LOOKS], find };
+pub(super) const RULE: Rule = Rule { name: "floating-cpus", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape().filter(|shape| shape.motion == Motion::Floating)?;
@@ -37,7 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         );
         finding = finding.cite(says, "diagnosis.shape.memory");
     }
-    Some(vec![finding.mend_as(RULE.name)])
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use record::shape::Topology;
 use super::prelude::*;
 
 /// Domains found by placement checks compared with those that Linux shows.
-pub(super) const RULE: Rule = Rule { name: "hidden-domains", resource: None, needs: &[needs::LOOKS], find };
+pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
 /// The fewest checks that exclude an accident.
 const LEAST: u64 = 2;
@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
         let says = text!("moving a cache line between them takes {far}", far = Value::Figure(far.median_ns, "ns"));
         let finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some);
-        finding.cite(says, "diagnosis.shape.distances").mend_as(RULE.name)
+        finding.cite(says, "diagnosis.shape.distances")
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();

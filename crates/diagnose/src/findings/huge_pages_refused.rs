@@ -3,7 +3,7 @@
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
-use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
+use crate::resources::{Walk, beyond, last_cache};
 
 /// Transparent huge pages refused to this process, with the measured cost if the measurement could lift the refusal for its own time; or
 /// switched off, so that nothing could be measured on 2 MiB pages.
@@ -11,21 +11,7 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond, last_cache};
 /// Then modelled: a walk from a large working set reads one entry of the page table from the last-level cache, and under a hypervisor,
 /// whose table is walked as well, one more. Half and twice of it are the ends of the interval: entries of smaller sets are nearer, those of
 /// larger ones are in memory.
-pub(super) const RULE: Rule = Rule {
-    name: "huge-pages-refused",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[
-        // What was measured on both sizes needs no model.
-        Need::new("whether huge pages are available", |case| {
-            let reported = case.record.conditions.before.thp.is_some();
-            reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
-        }),
-        Need::new(needs::LOAD_LATENCY.what, |case| {
-            on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case)
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
 const WHAT: Template = Template {
     code: "huge-pages-refused-what",

@@ -3,21 +3,10 @@
 use record::machine::IdleState;
 
 use super::prelude::*;
-use super::timer_slack::{Gain, has_both};
-use crate::resources::WAKE_UP;
+use super::timer_slack::Gain;
 
 /// FIFO wake-up latency (without timer slack) with the machine as is, compared with idle states disabled.
-pub(super) const RULE: Rule = Rule {
-    name: "idle-states",
-    resource: Some(WAKE_UP),
-    needs: &[
-        needs::WAKE_UP,
-        Need::new("real-time wake-up latency with idle states held off (requires root)", |case| {
-            has_both(case, "fifo")
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "idle-states", find };
 
 /// Smaller differences between longest wake-ups are chance: each is one of some thousand.
 const TAIL: f64 = 3.0;

@@ -1,68 +1,33 @@
 //! Lines of the kernel's log that name a fault of the machine: a clock that it gave up, a part that fails.
 
+use super::needs::RULES as TABLE;
 use super::prelude::*;
+use crate::tables::sentences;
 
-/// A kind of line: the rule that finds it, the note that a record has of it, and what is found.
-struct Line {
-    rule: Rule,
-    note: Template,
-    severity: Severity,
-    what: Template,
-}
-
-const fn line<const AT: usize>(
-    name: &'static str,
-    note: &'static str,
-    severity: Severity,
-    what: &'static str,
-) -> Line {
-    let rule = Rule { name, resource: None, needs: &[LOG], find: find::<AT> };
-    let note = Template { code: name, words: note };
-    Line { rule, note, severity, what: Template { code: "", words: what } }
-}
-
-/// A log without any of these lines is as uninformative as none.
-const LOG: Need = Need::new("fault messages in the kernel log (dmesg)", |case| {
-    let notes = &case.record.machine.notes;
-    notes.iter().any(|note| LINES.iter().any(|line| note.is(&line.note)))
-});
-
-const LINES: [Line; 4] = [
-    line::<0>(
-        "tsc-unstable",
-        "the kernel marked the TSC as unstable: {reason}",
-        Severity::Warning,
-        "the kernel marked the TSC unstable: reading the clock may need a system call",
-    ),
-    line::<1>(
-        "machine-check",
-        "machine checks in the kernel log: {count}",
-        Severity::Warning,
-        "the hardware reported errors (machine checks)",
-    ),
-    line::<2>(
-        "memory-corrected",
-        "corrected memory errors in the kernel log: {count} lines",
-        Severity::Warning,
-        "memory errors were corrected",
-    ),
-    line::<3>(
-        "memory-uncorrected",
-        "uncorrected memory errors in the kernel log: {count} lines",
-        Severity::Serious,
-        "memory errors could not be corrected",
-    ),
+/// The rules of all kinds of lines. A log without any of these lines is as uninformative as none.
+pub(super) const RULES: [Rule; 4] = [
+    Rule { name: "tsc-unstable", find: |case| find(case, "tsc-unstable", Severity::Warning) },
+    Rule { name: "machine-check", find: |case| find(case, "machine-check", Severity::Warning) },
+    Rule { name: "memory-corrected", find: |case| find(case, "memory-corrected", Severity::Warning) },
+    Rule { name: "memory-uncorrected", find: |case| find(case, "memory-uncorrected", Severity::Serious) },
 ];
 
-/// The rules of all kinds of lines.
-pub(super) const RULES: [Rule; 4] = [LINES[0].rule, LINES[1].rule, LINES[2].rule, LINES[3].rule];
+/// Where a record has the note of a rule's line, the note, and what is found.
+fn find_note<'a>(case: &Case<'a>, rule: &str) -> Option<(usize, &'a Text, Template)> {
+    let [note, what] = sentences(TABLE, "kernel-log", rule)[..] else { return None };
+    let mut notes = case.record.machine.notes.iter().enumerate();
+    notes.find(|(_, said)| said.is(&note)).map(|(at, said)| (at, said, what))
+}
 
-fn find<const AT: usize>(case: &Case) -> Option<Vec<Finding>> {
-    let Line { rule, note, severity, what } = LINES.get(AT)?;
-    let notes = &case.record.machine.notes;
-    let (at, seen) = notes.iter().enumerate().find(|(_, said)| said.is(note))?;
-    let finding = rule.report_fact(*severity, Text::from(*what));
-    Some(vec![finding.cite(seen.clone(), format!("machine.notes[{at}]")).mend_as(rule.name)])
+/// Whether a record has a note of any such line.
+pub(super) fn has_faults(case: &Case) -> bool {
+    RULES.iter().any(|rule| find_note(case, rule.name).is_some())
+}
+
+fn find(case: &Case, name: &str, severity: Severity) -> Option<Vec<Finding>> {
+    let rule = RULES.iter().find(|rule| rule.name == name)?;
+    let (at, seen, what) = find_note(case, name)?;
+    Some(vec![rule.report_fact(severity, what.into()).cite(seen.clone(), format!("machine.notes[{at}]"))])
 }
 
 #[cfg(test)]
@@ -74,10 +39,12 @@ mod tests {
     #[test]
     fn each_line_is_found_by_its_rule_and_nothing_else_is() {
         let healthy = machine(2);
-        for (at, line) in LINES.iter().enumerate() {
-            assert_eq!((found(&healthy, line.rule), missing(&healthy, line.rule)), (vec![], Some(LOG.what)));
+        for (at, own) in RULES.iter().enumerate() {
+            let nothing = (vec![], Some("fault messages in the kernel log (dmesg)"));
+            assert_eq!((found(&healthy, *own), missing(&healthy, *own)), nothing);
+            let note = sentences(TABLE, "kernel-log", own.name)[0];
             let mut record = machine(2);
-            record.machine.notes = vec!["a file could not be read".into(), line.note.words.into()];
+            record.machine.notes = vec!["a file could not be read".into(), note.words.into()];
             for (other, rule) in RULES.iter().enumerate() {
                 let findings = found(&record, *rule);
                 assert_eq!(findings.len(), usize::from(other == at), "{findings:?}");

@@ -4,25 +4,12 @@ use std::collections::BTreeMap;
 
 use super::prelude::*;
 use crate::memory_channels;
-use crate::resources::MEMORY_BANDWIDTH;
 
 /// Devices rated, or configured, for different speeds.
 ///
 /// Modelled: memory is interleaved evenly over its channels, so that all are as fast as the slowest:
 /// 1 − slowest ÷ mean.
-pub(super) const RULE: Rule = Rule {
-    name: "memory-mixed",
-    resource: Some(MEMORY_BANDWIDTH),
-    needs: &[
-        needs::MEMORY_DEVICES,
-        Need::new("rated and configured speed of memory devices", |case| {
-            let mut devices = memory_channels::populated(&case.record.machine);
-            memory_channels::are_made_up(&case.record.machine)
-                || devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
 /// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
 pub(super) const ROUNDING: u32 = 1;
@@ -82,11 +69,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
     let group = |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s");
     let groups: Vec<Text> = speeds.iter().map(group).collect();
-    Some(vec![
-        RULE.report_model(loss, text!(what, slowest))
-            .cite(text!("{count} devices: {groups}"), from)
-            .mend_as(RULE.name),
-    ])
+    Some(vec![RULE.report_model(loss, text!(what, slowest)).cite(text!("{count} devices: {groups}"), from)])
 }
 
 #[cfg(test)]
@@ -129,6 +112,6 @@ mod tests {
         record.machine.memory_devices[0].configured_mt_s = None;
         assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some("memory devices (SMBIOS)"));
     }
 }

@@ -6,24 +6,11 @@ use record::machine::MemoryDevice;
 
 use super::prelude::*;
 use crate::memory_channels;
-use crate::resources::MEMORY_BANDWIDTH;
 
 /// Uneven memory between the channels of a node, or between nodes.
 ///
 /// Modelled: a program that uses all memory evenly ends when the fullest channel does, so that the lost share is 1 − mean ÷ maximum.
-pub(super) const RULE: Rule = Rule {
-    name: "memory-population",
-    resource: Some(MEMORY_BANDWIDTH),
-    needs: &[
-        needs::MEMORY_DEVICES,
-        Need::new("channels or nodes of memory devices", |case| {
-            let slots = &case.record.machine.memory_devices;
-            memory_channels::are_made_up(&case.record.machine)
-                || slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "memory-population", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
@@ -132,7 +119,7 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> 
     };
     // Memory beyond the smallest channel's share has less bandwidth, and only programs that use as much notice it.
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
-    let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place).mend_as(RULE.name);
+    let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place);
     Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
 }
 
@@ -246,6 +233,6 @@ mod tests {
         record.machine.memory_devices[3].channel = None;
         assert_eq!(found(&record, RULE), []);
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some("memory devices (SMBIOS)"));
     }
 }

@@ -3,14 +3,7 @@
 use super::prelude::*;
 
 /// Pressure stall information for memory: the share of time in which some task waited.
-pub(super) const RULE: Rule = Rule {
-    name: "memory-pressure",
-    resource: None,
-    needs: &[Need::new("memory pressure (PSI)", |case| {
-        case.record.conditions.before.pressure.contains_key("memory")
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "memory-pressure", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // What the run itself causes by its arrays is not a finding about the machine.
@@ -20,8 +13,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let says = text!("at least one task waited {share} of the time", share = share.clone());
     let finding = RULE
         .report_loss(loss, text!("tasks wait for memory {share} of the time"))
-        .cite(says, "conditions.before.pressure.memory")
-        .mend_as(RULE.name);
+        .cite(says, "conditions.before.pressure.memory");
     Some(vec![finding])
 }
 

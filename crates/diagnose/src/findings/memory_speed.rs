@@ -5,23 +5,10 @@ use std::collections::BTreeMap;
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::memory_channels;
-use crate::resources::MEMORY_BANDWIDTH;
 
 /// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
 /// them holds down are `memory-mixed`'s.
-pub(super) const RULE: Rule = Rule {
-    name: "memory-speed",
-    resource: Some(MEMORY_BANDWIDTH),
-    needs: &[
-        needs::MEMORY_DEVICES,
-        Need::new("rated and configured speed of memory devices", |case| {
-            let mut devices = memory_channels::populated(&case.record.machine);
-            memory_channels::are_made_up(&case.record.machine)
-                || devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// The most devices that are named; the others are counted.
 const NAMED: usize = 4;
@@ -62,8 +49,7 @@ fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Optio
         RULE.report_model(loss, what)
             .locate(place)
             .cite(text!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
-            .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s")
-            .mend_as(RULE.name),
+            .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
     )
 }
 
@@ -136,7 +122,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
+        assert_eq!(missing(&record, RULE), Some("memory devices (SMBIOS)"));
         record.machine.memory_devices = vec![device("A", "A", 32)];
         record.machine.memory_devices[0].configured_mt_s = None;
         assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));

@@ -2,23 +2,14 @@
 
 use record::machine::Node;
 
-use super::numa_latency::has_nodes;
 use super::numa_off::REMOTE;
 use super::prelude::*;
-use crate::resources::MEMORY_LATENCY;
 
 /// Nodes without memory beside nodes with some.
 ///
 /// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest the
 /// host may have placed the memory anywhere.
-pub(super) const RULE: Rule = Rule {
-    name: "memoryless-nodes",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[Need::new("the memory of each node", |case| {
-        !has_nodes(case) || case.record.machine.nodes.iter().any(|node| node.bytes.is_some())
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "memoryless-nodes", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
@@ -41,8 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![
         finding
             .locate_cpus(&cpus)
-            .cite(text!("memory of nodes {nodes}: none"), "machine.nodes[].bytes and .cpus")
-            .mend_as(RULE.name),
+            .cite(text!("memory of nodes {nodes}: none"), "machine.nodes[].bytes and .cpus"),
     ])
 }
 

@@ -5,17 +5,7 @@ use super::prelude::*;
 /// The cost of a system call with active mitigations on its path.
 ///
 /// Modelled: compared with 50 to 150 ns for a system call without page-table isolation in published results.
-pub(super) const RULE: Rule = Rule {
-    name: "mitigations",
-    resource: None,
-    needs: &[
-        Need::new("the kernel's report of mitigations", |case| {
-            !case.record.machine.kernel.mitigations.is_empty()
-        }),
-        Need::new("the cost of a system call", |case| case.has(metrics::COST_SYSCALL)),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "mitigations", find };
 
 /// Published system calls without the mitigations below, ns.
 const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
@@ -68,8 +58,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_all(active.iter().map(|(flaw, report)| {
             let says = text!("{flaw}: {report}", flaw = *flaw, report = *report);
             cite_fact(says, format!("machine.kernel.mitigations.{flaw}"))
-        }))
-        .mend_as(RULE.name);
+        }));
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])
 }
 

@@ -1,4 +1,5 @@
-//! The rules that turn a record into findings, and the order of findings. A new rule is one new file here and its line in [`RULES`].
+//! The rules that turn a record into findings, and the order of findings. A new rule is one new file here, its line in [`RULES`] and its
+//! section in `rules.txt`.
 
 mod all_core_clock;
 mod atypical;
@@ -61,12 +62,14 @@ use std::ops::Deref;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::difference::Verdict;
+use record::machine::MemoryDevice;
 use record::{DoubtKind, Metric, text};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of, weight};
+use crate::resources::memory_pages;
+use crate::{cores, memory_channels};
 
 use draft::Draft;
-pub use needs::Need;
 
 use crate::record_index::RecordIndex;
 
@@ -90,16 +93,11 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// One rule: it names what it looks for, and reports nothing if inputs are missing or its loss is unresolved.
+/// One rule: it reports nothing if what it needs is missing (`rules.txt`), or if its loss is unresolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Its stable name, which findings carry.
     pub name: &'static str,
-    /// The resource that its findings reduce, as in `diagnosis.resources[].name`; `None` if they cost CPU time or something that is not a
-    /// resource.
-    pub resource: Option<&'static str>,
-    /// What it needs from a record.
-    pub needs: &'static [Need],
     /// What it finds, if anything; called only when nothing is missing.
     pub find: fn(&Case) -> Option<Vec<Finding>>,
 }
@@ -107,15 +105,19 @@ pub struct Rule {
 impl Rule {
     /// The first need that the record does not meet; `None` if the rule can look, or if this machine cannot have what it looks for.
     pub fn missing(&self, case: &Case) -> Option<&'static str> {
-        self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
+        needs::missing(self.name, case)
     }
 
-    /// What it finds; nothing if something is missing.
+    /// What it finds; nothing if something is missing. What has no remedy of its own has the rule's.
     pub fn findings(&self, case: &Case) -> Vec<Finding> {
         if self.missing(case).is_some() {
             return Vec::new();
         }
-        (self.find)(case).unwrap_or_default()
+        let mend = |finding: Finding| match finding.remedy.is_empty() {
+            true => finding.mend_as(self.name),
+            false => finding,
+        };
+        (self.find)(case).unwrap_or_default().into_iter().map(mend).collect()
     }
 }
 
@@ -172,6 +174,42 @@ pub const RULES: &[Rule] = &[
     virtual_topology::RULE,
     wakeup_outlier::RULE,
 ];
+
+/// Conditions that `rules.txt` names.
+const CONDITIONS: &[(&str, fn(&Case) -> bool)] = &[
+    ("any-result", |case| !case.record.measurements.is_empty()),
+    ("both-pages", |case| case.pages().is_some()),
+    ("both-pages-of-memory", |case| memory_pages(case).is_some()),
+    ("clock-limit-set", |case| clock_limit::find_limited(case).is_some()),
+    ("clocks-of-many", |case| case.clocks("scalar", "all").count() >= outlier_cores::FEWEST),
+    ("counted-work", busy_stalled::is_counted),
+    ("faults-in-log", kernel_log::has_faults),
+    ("few-cpus", |case| !outlier_cores::is_many(case)),
+    ("guest", |case| case.record.machine.is_virtual()),
+    ("known-channels", |case| memory_channels::channels(&case.record.machine).is_some()),
+    ("known-design", |case| cores::of_machine(&case.record.machine).is_some()),
+    ("made-up-memory", |case| memory_channels::are_made_up(&case.record.machine)),
+    ("memory-with-a-speed", |case| has_memory(case, |of| of.rated_mt_s.or(of.configured_mt_s).is_some())),
+    ("memory-with-both-speeds", |case| {
+        has_memory(case, |of| of.rated_mt_s.and(of.configured_mt_s).is_some())
+    }),
+    ("no-guest", |case| !case.record.machine.is_virtual()),
+    ("no-siblings", |case| smt_yield::siblings(case) < 2),
+    ("one-allowed-cpu", |case| case.record.machine.allowed_cpus().len() == 1),
+    ("one-cpu", |case| case.record.machine.allowed_cpus().len() < 2),
+    ("one-node", |case| !numa_latency::has_nodes(case)),
+    ("part-of-machine", |case| !bandwidth_below_parts::is_whole(case)),
+    ("placement-checks", |case| case.shape().is_some()),
+    ("results-of-nodes", |case| case.numa.is_some() || numa_latency::find_reach(case).is_some()),
+    ("tail-of-wakeups", |case| preemption::worst(case).is_some()),
+    ("time-of-others", |case| other_load::used(case).is_some()),
+    ("turns-of-others", |case| bandwidth_shared::turns(case).is_some()),
+    ("wakeups-of-many", |case| !wakeup_outlier::groups(case).is_empty()),
+];
+
+fn has_memory(case: &Case, is: fn(&MemoryDevice) -> bool) -> bool {
+    memory_channels::populated(&case.record.machine).any(is)
+}
 
 /// Rules that find one cause from different sides, the widest view first.
 const ONE_CAUSE: [&[&str]; 2] = [

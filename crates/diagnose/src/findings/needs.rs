@@ -1,46 +1,45 @@
-//! What rules need of a record.
+//! What rules reduce, and what they need of a record: `rules.txt`.
 
-use super::Case;
-use record::metrics;
+use record::{Label, metrics};
+use serde_json::Value;
 
-/// Something that a rule needs of a record.
-#[derive(Clone, Copy, Debug)]
-pub struct Need {
-    /// What it is, as a report names it if it is missing.
-    pub what: &'static str,
-    /// Whether the record has it, or this machine cannot have what the rule looks for: siblings are not missing on cores without SMT.
-    is_met: fn(&Case) -> bool,
+use super::{CONDITIONS, Case};
+use crate::comparison::facts::{inventory, look_up};
+use crate::figures::has_labels;
+use crate::tables::rows;
+
+/// The table of what rules reduce and need.
+pub(super) const RULES: &str = include_str!("rules.txt");
+
+/// The resource that a rule's findings reduce.
+pub(super) fn resource(rule: &str) -> Option<&'static str> {
+    rows(RULES, rule).first()?.first().copied().filter(|name| *name != "-")
 }
 
-impl Need {
-    pub(super) const fn new(what: &'static str, is_met: fn(&Case) -> bool) -> Self {
-        Self { what, is_met }
-    }
-
-    /// Whether the record holds it.
-    pub fn is_met(&self, case: &Case) -> bool {
-        (self.is_met)(case)
-    }
+/// The first need of a rule that the record does not meet.
+pub(super) fn missing(rule: &str, case: &Case) -> Option<&'static str> {
+    let unmet = |need: Vec<&'static str>| {
+        let (what, ways) = need.split_first()?;
+        (!ways.iter().any(|way| is_met(case, way))).then_some(*what)
+    };
+    rows(RULES, rule).into_iter().skip(1).find_map(unmet)
 }
 
-/// Memory devices with their size: the firmware's table, which unprivileged users often do not see. A guest's are made up.
-pub(super) const MEMORY_DEVICES: Need = Need::new("memory devices (SMBIOS)", |case| {
-    crate::memory_channels::are_made_up(&case.record.machine)
-        || !case.record.machine.memory_devices.is_empty()
-});
-/// Checks of CPU placement; a single CPU needs none.
-pub(super) const LOOKS: Need = Need::new("placement checks of the CPUs (linespeed run)", |case| {
-    case.record.machine.allowed_cpus().len() < 2 || case.shape().is_some()
-});
-/// The state of the machine when the run ended.
-pub(super) const STATE_AFTER: Need =
-    Need::new("the machine's state after the run", |case| case.record.conditions.after.is_some());
-/// Clocks of the cores with plain work.
-pub(super) const CORE_CLOCK: Need = Need::new("core clock", |case| case.has(metrics::CORE_CLOCK));
-/// Load latency at any working set.
-pub(super) const LOAD_LATENCY: Need = Need::new("load latency", |case| case.has(metrics::LOAD_LATENCY));
-/// Wake-up latency.
-pub(super) const WAKE_UP: Need = Need::new("wake-up latency", |case| case.has(metrics::WAKEUP_LATENCY));
-/// The size of a cache.
-pub(super) const CACHE_SIZES: Need =
-    Need::new("cache sizes", |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()));
+/// Whether the record has what is at this path, a result of this metric with these labels, or this condition holds.
+fn is_met(case: &Case, way: &str) -> bool {
+    if let Some((_, holds)) = CONDITIONS.iter().find(|(name, _)| *name == way) {
+        return holds(case);
+    }
+    let (metric, labels) = way.split_once(' ').unwrap_or((way, ""));
+    let Some(known) = metrics::find(metric) else {
+        let inventory = case.inventory.get_or_init(|| inventory(case.record));
+        return look_up(inventory, way).into_iter().any(is_there);
+    };
+    let words = labels.split_whitespace().filter_map(|word| word.split_once('='));
+    let labels: Vec<_> = words.filter_map(|(key, word)| Some((Label::from_name(key)?, word))).collect();
+    case.figures_of(known.name.into()).any(|m| has_labels(m, &labels))
+}
+
+fn is_there(value: &Value) -> bool {
+    !value.is_null() && value.as_object().is_none_or(|table| !table.is_empty())
+}

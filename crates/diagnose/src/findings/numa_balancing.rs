@@ -4,14 +4,7 @@ use super::numa_latency::has_nodes;
 use super::prelude::*;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
-pub(super) const RULE: Rule = Rule {
-    name: "numa-balancing",
-    resource: None,
-    needs: &[Need::new("the automatic NUMA balancing setting", |case| {
-        !has_nodes(case) || case.record.conditions.before.numa_balancing.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "numa-balancing", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let setting = case.record.conditions.before.numa_balancing;

@@ -1,22 +1,10 @@
 //! Firmware with a table of distances that contradicts the measurements: programs and the kernel use it to place
 //! memory.
 
-use super::numa_latency::{MATRIX, has_nodes};
 use super::prelude::*;
-use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances compared with the measured latencies.
-pub(super) const RULE: Rule = Rule {
-    name: "numa-distances",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[
-        MATRIX,
-        Need::new("the firmware's node distances", |case| {
-            !has_nodes(case) || case.record.machine.nodes.iter().any(|node| !node.distances.is_empty())
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "numa-distances", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let numa = case.numa.filter(|numa| !numa.distance_mismatches.is_empty())?;
@@ -29,7 +17,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_loss(loss, what)
         .cite_all(pairs.map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches")))
-        .mend_as(RULE.name)
         .cite_some(numa.distance_agreement, "diagnosis.numa.distance_agreement", |agreement| {
             let agreement = format!("{agreement:.2}");
             text!("rank correlation of distances and latencies: {agreement}")

@@ -6,25 +6,19 @@ use record::diagnosis::Numa;
 use super::prelude::*;
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
-use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
+use crate::resources::MEMORY_BANDWIDTH;
 
 /// Latency and bandwidth over all pairs of nodes compared with those of each node's local memory.
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may have
 /// single results of local and other nodes' memory, as other tools print them; then these are used.
-pub(super) const RULE: Rule =
-    Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
+pub(super) const RULE: Rule = Rule { name: "numa-latency", find };
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {
     let machine = &case.record.machine;
     machine.counts.nodes.unwrap_or(0) > 1 || machine.nodes.len() > 1
 }
-
-/// Results between the nodes, if there are several.
-pub(super) const MATRIX: Need = Need::new("latency or bandwidth between nodes", |case| {
-    !has_nodes(case) || case.numa.is_some() || find_reach(case).is_some()
-});
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Times in an emulator show nothing about distances.
@@ -35,11 +29,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
     };
-    Some(vec![found.felt_by(Relevance::Some).mend_as(RULE.name)])
+    Some(vec![found.felt_by(Relevance::Some)])
 }
 
 /// Single results of local and other nodes' memory, if there is no matrix. Not if the local node would be a guess.
-fn find_reach(case: &Case) -> Option<Reach> {
+pub(super) fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
 }

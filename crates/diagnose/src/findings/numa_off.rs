@@ -6,21 +6,12 @@ use record::machine::Processor;
 
 use super::prelude::*;
 use crate::memory_channels;
-use crate::resources::MEMORY_LATENCY;
 
 /// One node and at least two packages, on a physical machine.
 ///
 /// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency in published results of
 /// two Xeon packages; with nodes a program could have all of them local.
-pub(super) const RULE: Rule = Rule {
-    name: "numa-off",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[Need::new("counts of packages and nodes", |case| {
-        let counts = &case.record.machine.counts;
-        case.record.machine.is_virtual() || counts.packages.is_some() && counts.nodes.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 
 /// Latency to another package over the local one: the least and the most published for two packages.
 pub(super) const REMOTE: (f64, f64) = (1.5, 1.8);

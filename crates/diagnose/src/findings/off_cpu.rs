@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// User and system time of a command compared with its run time. Commands run by `linespeed stat` itself are analysed
 /// in more detail.
-pub(super) const RULE: Rule = Rule { name: "off-cpu-command", resource: None, needs: &[], find };
+pub(super) const RULE: Rule = Rule { name: "off-cpu-command", find };
 
 /// Commands that end sooner are all starting and ending, s.
 const LEAST: f64 = 0.01;
@@ -40,8 +40,7 @@ fn find_waiting(case: &Case, wall: &Measurement) -> Option<Finding> {
         RULE.report_fact(Severity::Note, what)
             .locate(quote_name(&workload))
             .cite(text!("run time: {wall_time}"), wall)
-            .cite(text!("user and system time: {cpu}"), *user)
-            .mend_as(RULE.name),
+            .cite(text!("user and system time: {cpu}"), *user),
     )
 }
 

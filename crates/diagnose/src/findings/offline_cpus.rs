@@ -3,15 +3,7 @@
 use super::prelude::*;
 
 /// Present CPUs that are not online.
-pub(super) const RULE: Rule = Rule {
-    name: "offline-cpus",
-    resource: None,
-    needs: &[Need::new("counts of CPUs present and online", |case| {
-        let counts = &case.record.machine.counts;
-        counts.cpus_present.is_some() && counts.cpus_online.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "offline-cpus", find };
 
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
 

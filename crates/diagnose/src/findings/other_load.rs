@@ -11,18 +11,7 @@ use crate::culprits;
 /// itself used less than they wanted: if no CPU was idle, L is the load average, provided it was there before and after, minus the
 /// measurement's share. If the measuring threads' own wait for a CPU is known, that is the loss, as far as others can have caused it. A
 /// command, which may wait for other things, is held up for at most its run time times L ÷ n.
-pub(super) const RULE: Rule = Rule {
-    name: "other-load",
-    resource: None,
-    needs: &[
-        Need::new("a run of measurements", |case| !case.record.measurements.is_empty()),
-        Need::new("the number of CPUs", |case| case.record.machine.counts.cpus_online.is_some()),
-        Need::new("CPU time during the run, or the load average before it", |case| {
-            used(case).is_some() || case.record.conditions.before.load.is_some()
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
 const IDLE: f64 = 0.1;
@@ -31,7 +20,7 @@ const IDLE: f64 = 0.1;
 const TICKS: f64 = 0.02;
 
 /// [`used_meanwhile`] for a run long enough for ticks.
-fn used(case: &Case) -> Option<Used> {
+pub(super) fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
 
@@ -85,7 +74,7 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 }
 
 /// CPUs of others.
-struct Used {
+pub(super) struct Used {
     /// Used on average during the run.
     used: f64,
     /// Wanted CPUs, as far as known.

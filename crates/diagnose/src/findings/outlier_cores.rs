@@ -10,26 +10,16 @@ use super::prelude::*;
 /// The clock of each CPU with all at work compared with the median of its kind.
 ///
 /// A CPU is slower if its whole interval is, by more than the scatter among the CPUs of its kind.
-pub(super) const RULE: Rule = Rule {
-    name: "outlier-cores",
-    resource: None,
-    needs: &[
-        Need::new(needs::CORE_CLOCK.what, |case| !is_many(case) || needs::CORE_CLOCK.is_met(case)),
-        Need::new("the all-core clock", |case| {
-            !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 
 /// With fewer CPUs there is no outlier.
-const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 
 /// The place of all clocks.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
 /// Whether there are enough cores for an outlier.
-fn is_many(case: &Case) -> bool {
+pub(super) fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }
 
@@ -114,8 +104,7 @@ fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
         .report_loss(loss, what)
         .locate_cpus(&cpus_of(slow.iter().map(|slow| slow.0)))
         .cite(slowest, worst)
-        .cite(median, CLOCKS)
-        .mend_as(RULE.name);
+        .cite(median, CLOCKS);
     Some(finding)
 }
 

@@ -7,7 +7,7 @@ use super::prelude::*;
 
 /// A raised nice value, a policy below `SCHED_OTHER`, a cgroup with less than the default weight. On an otherwise idle machine none of them
 /// costs anything.
-pub(super) const RULE: Rule = Rule { name: "own-priority", resource: None, needs: &[], find };
+pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let severity = match other_load::RULE.findings(case).is_empty() {

@@ -2,28 +2,10 @@
 
 use super::huge_pages;
 use super::prelude::*;
-use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB compared with 2 MiB pages, at the largest working set measured on both; for memory only if that exceeded the
 /// caches.
-pub(super) const RULE: Rule = Rule {
-    name: "page-walk",
-    resource: Some(MEMORY_LATENCY),
-    needs: &[
-        needs::LOAD_LATENCY,
-        Need::new("load latency on 2 MiB and on 4 KiB pages", |case| size_on_both(case).is_some()),
-        Need::new(
-            "load latency beyond the caches on both page sizes (linespeed run latency --full)",
-            |case| size_on_both(case) >= Some(beyond(case.record, case.levels(), Walk::Loads)),
-        ),
-    ],
-    find,
-};
-
-/// The largest working set that was measured on both sizes of page.
-fn size_on_both(case: &Case) -> Option<u64> {
-    case.pages().and_then(|(small, _)| small.labels.count(Label::Bytes))
-}
+pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();

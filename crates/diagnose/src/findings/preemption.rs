@@ -2,22 +2,12 @@
 
 use super::prelude::*;
 use super::steal_time;
-use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states disabled, on a kernel built or booted without full preemption.
 ///
 /// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
 /// rare wake-up is lost.
-pub(super) const RULE: Rule = Rule {
-    name: "preemption",
-    resource: Some(WAKE_UP),
-    needs: &[
-        Need::new("the kernel's preemption model", |case| case.record.machine.kernel.preemption.is_some()),
-        needs::WAKE_UP,
-        Need::new("tail latency of real-time wake-ups (requires root)", |case| worst(case).is_some()),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "preemption", find };
 
 /// Where a kernel with selectable preemption has its model.
 const MODEL: &str = "/sys/kernel/debug/sched/preempt";
@@ -26,7 +16,7 @@ const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 const TAIL: f64 = 4.0;
 
 /// The real-time wake-ups with the longest 99th percentile, tuned if measured, with that percentile.
-fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
+pub(super) fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let at = |setting: &str| {
         case.wakeups("fifo", setting)
             .filter(|m| m.value() > 0.0)
@@ -66,7 +56,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("median wake-up of a real-time thread: {median}"), wakeups)
         .cite(text!("99th percentile: {p99}"), wakeups)
         .cite(text!("preemption model: {model}"), "machine.kernel.preemption")
-        .mend_as(RULE.name)
         .undo([Remedy::command(write_command(model, MODEL))])
         .cite_some(kernel.hz, "machine.kernel.hz", |hz| text!("timer tick: {hz} Hz"));
     Some(vec![Finding { confidence: Confidence::Low, ..finding }])

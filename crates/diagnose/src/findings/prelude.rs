@@ -9,6 +9,5 @@ pub(super) use record::{
 };
 
 pub(super) use super::draft::{reason, remedies};
-pub(super) use super::needs::{self, Need};
 pub(super) use super::{Case, Draft, Rule, costs};
 pub(super) use crate::figures::*;

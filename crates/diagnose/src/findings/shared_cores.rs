@@ -5,7 +5,7 @@ use record::shape::Motion;
 use super::prelude::*;
 
 /// Placement checks in which two CPUs took execution units from each other.
-pub(super) const RULE: Rule = Rule { name: "shared-cores", resource: None, needs: &[needs::LOOKS], find };
+pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
 
 /// The fewest checks that exclude an accident.
 const LEAST: usize = 2;
@@ -57,7 +57,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_some(shape.sharing_busy, "diagnosis.shape.sharing_busy", |share| {
             looks(share.share, share.count as usize, text!("right after all-CPU work"))
         });
-    Some(vec![finding.mend_as(RULE.name)])
+    Some(vec![finding])
 }
 
 #[cfg(test)]

@@ -4,14 +4,7 @@ use super::prelude::*;
 
 /// Throughput of all siblings of a core compared with one alone. Less than one is a loss; hardly more than one means
 /// that capacity should be counted in cores, much more that it should be counted in CPUs.
-pub(super) const RULE: Rule = Rule {
-    name: "smt-yield",
-    resource: None,
-    needs: &[Need::new("SMT yield (linespeed run smt-yield)", |case| {
-        siblings(case) < 2 || case.has(metrics::SMT_YIELD)
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
 /// A sibling adds little below this share of a core, and much above the other: a quarter to each side of a half.
 const LITTLE: f64 = 0.25;
@@ -20,7 +13,7 @@ const MUCH: f64 = 0.75;
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
 /// Siblings a core that this process may use, the most of any core.
-fn siblings(case: &Case) -> usize {
+pub(super) fn siblings(case: &Case) -> usize {
     let usable = case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed);
     usable.map(|cpu| cpu.siblings.len()).max().unwrap_or(0)
 }

@@ -3,16 +3,9 @@
 use super::prelude::*;
 use super::quota;
 
-/// Time stolen from a thread that never stops.
-pub(super) const SHARE: Need = Need::new("stolen time", |case| case.has(metrics::STOLEN_SHARE));
-/// The cause of the stolen time.
-pub(super) const CAUSE: Need = Need::new("the cause of stolen time (/proc/interrupts)", |case| {
-    case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
-});
-
 /// Whether a record has the amount and the cause of lost time.
 pub(super) fn is_known(case: &Case) -> bool {
-    [SHARE, CAUSE].iter().all(|need| need.is_met(case))
+    case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
 
 /// The CPU that loses most, and all that lose.

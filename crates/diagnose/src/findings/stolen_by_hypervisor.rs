@@ -7,8 +7,7 @@ use crate::resources::DEFAULT_SLACK_NS;
 
 /// The stolen share without an interrupt or switch of this kernel behind it; and, if the share is small, gaps longer
 /// than the fastest wake-ups here.
-pub(super) const RULE: Rule =
-    Rule { name: "stolen-below", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
+pub(super) const RULE: Rule = Rule { name: "stolen-below", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut found = find_share(case).or_else(|| find_gaps(case))?;

@@ -3,15 +3,7 @@
 use super::prelude::*;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
-pub(super) const RULE: Rule = Rule {
-    name: "swap-in-use",
-    resource: None,
-    needs: &[Need::new("swap in use", |case| {
-        let before = &case.record.conditions.before;
-        before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "swap-in-use", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
@@ -40,8 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_some(used, "conditions.before.swap_used_bytes", |used| text!("swap used: {used}"))
         .cite_some(available, "conditions.before.memory_available_bytes", |available| {
             text!("available memory: {available}")
-        })
-        .mend_as(RULE.name);
+        });
     Some(vec![finding])
 }
 

@@ -6,8 +6,7 @@ use super::steal_time;
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub(super) const RULE: Rule =
-    Rule { name: "stolen-os", resource: None, needs: &[steal_time::SHARE, steal_time::CAUSE], find };
+pub(super) const RULE: Rule = Rule { name: "stolen-os", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let stolen = steal_time::by_others(case)?;
@@ -16,8 +15,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = RULE
         .report_loss(stolen.loss.clone(), text!("other tasks and interrupts take {taken}"))
         .locate_cpus(&stolen.cpus)
-        .cite_all(stolen.evidence())
-        .mend_as(RULE.name);
+        .cite_all(stolen.evidence());
     Some(vec![finding])
 }
 

@@ -4,10 +4,12 @@ use proptest::prelude::*;
 use record::clock_holders::{ClockHolders, PowerLimit};
 use record::machine::{MemoryDevice, Node};
 use record::{Label, Labels, Measurement, Record, Snapshot, detail, metrics};
+use serde_json::Value;
 
 use super::*;
 use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
 use crate::shape::samples::looks_at;
+use crate::tables::rows;
 use record::diagnosis::Relevance;
 
 /// A machine of eight cores with two channels, set up as one would wish, with every input that a rule reads.
@@ -314,6 +316,45 @@ fn others_cost_no_more_over_the_run_than_they_used_of_it() {
 fn every_rule_has_a_name_of_its_own_in_order() {
     for pair in RULES.windows(2) {
         assert!(pair[0].name < pair[1].name, "{} {}", pair[0].name, pair[1].name);
+    }
+}
+
+/// Whether a record's schema has this path.
+fn is_in_schema(path: &str) -> bool {
+    let schema: Value = serde_json::from_str(include_str!("../../../record/src/schema/record.json")).unwrap();
+    let resolve = |place: &Value| {
+        let either = || place.get("anyOf")?.as_array()?.iter().find_map(|one| one.get("$ref"));
+        let name = place.get("$ref").or_else(either).and_then(Value::as_str);
+        name.map_or(place.clone(), |name| schema.pointer(name.trim_start_matches('#')).unwrap().clone())
+    };
+    let place = path.split('.').fold(schema.clone(), |place, step| {
+        let name = step.trim_end_matches("[]");
+        let of_table = &place["additionalProperties"];
+        let inner = place["properties"].get(name).unwrap_or(of_table);
+        if name == step { resolve(inner) } else { resolve(&resolve(inner)["items"]) }
+    });
+    place.is_object()
+}
+
+#[test]
+fn what_each_rule_needs_can_be_there() {
+    assert!(!is_in_schema("machine.processor.speed") && !is_in_schema("machine.cpus.id"));
+    for rule in RULES {
+        let all = rows(needs::RULES, rule.name);
+        assert!(all.first().is_some_and(|head| head.len() == 1), "{}: no resource", rule.name);
+        for need in &all[1..] {
+            assert!(need.len() > 1, "{}: {need:?} is never met", rule.name);
+            for way in &need[1..] {
+                let (metric, labels) = way.split_once(' ').unwrap_or((way, ""));
+                let is_label = |word: &str| Label::from_name(word.split('=').next().unwrap()).is_some();
+                let is_result = metrics::find(metric).is_some() && labels.split_whitespace().all(is_label);
+                let is_condition = CONDITIONS.iter().any(|(name, _)| name == way);
+                assert!(is_result || is_condition || is_in_schema(way), "{}: {way}", rule.name);
+            }
+        }
+    }
+    for (name, _) in CONDITIONS {
+        assert!(needs::RULES.contains(&format!(" :: {name}")), "{name} is no rule's");
     }
 }
 

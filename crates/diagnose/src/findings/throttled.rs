@@ -2,23 +2,9 @@
 
 use super::clock_holders::by_heat;
 use super::prelude::*;
-use crate::resources::CORE;
 
 /// The kernel's count of thermal throttling, after compared with before.
-pub(super) const RULE: Rule = Rule {
-    name: "throttled",
-    resource: Some(CORE),
-    needs: &[
-        // The host's thermometers are not a guest's.
-        Need::new("counts of thermal throttling", |case| {
-            case.record.machine.is_virtual() || case.record.conditions.before.throttled.is_some()
-        }),
-        Need::new(needs::STATE_AFTER.what, |case| {
-            case.record.machine.is_virtual() || needs::STATE_AFTER.is_met(case)
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "throttled", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;

@@ -3,18 +3,10 @@
 use record::statistics::Summary;
 
 use super::prelude::*;
-use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP, wake_up_cpu};
+use crate::resources::{DEFAULT_SLACK_NS, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency with the machine as is, compared with 1 ns of slack.
-pub(super) const RULE: Rule = Rule {
-    name: "timer-slack",
-    resource: Some(WAKE_UP),
-    needs: &[
-        needs::WAKE_UP,
-        Need::new("wake-up latency without timer slack", |case| has_both(case, "other")),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "timer-slack", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Tuning also disables idle states. Real-time threads have no slack, so that their difference is the idle states'
@@ -42,7 +34,6 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(as_is, gain.as_is)
         .cite(tuned, gain.tuned)
         .cite(text!("above the kernel's default of {default}"), gain.as_is)
-        .mend_as(RULE.name)
         .cite_some(idle.filter(|idle| *idle > 0.0), "wakeup.latency policy=fifo", |idle| {
             let part = Value::Figure(idle, "ns");
             text!("part caused by idle states: {part} (from real-time wake-ups)")
@@ -67,14 +58,6 @@ pub(super) struct Gain<'a> {
     pub tuned: &'a Measurement,
     /// By how much the median of one is longer than that of the other, ns.
     pub ns: f64,
-}
-
-/// Whether the wake-up latency of `policy` was measured as-is and tuned.
-pub(super) fn has_both(case: &Case, policy: &str) -> bool {
-    ["as-is", "tuned"].iter().all(|setting| {
-        case.figures_of(metrics::WAKEUP_LATENCY)
-            .any(|m| has_labels(m, &[(Label::Policy, policy), (Label::Setting, setting)]))
-    })
 }
 
 impl<'a> Gain<'a> {

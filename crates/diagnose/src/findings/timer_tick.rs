@@ -2,23 +2,13 @@
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
-use crate::resources::{DEFAULT_SLACK_NS, WAKE_UP};
+use crate::resources::DEFAULT_SLACK_NS;
 
 /// Wake-ups spread evenly over a tick, as without high-resolution timers.
 ///
 /// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
 /// interval.
-pub(super) const RULE: Rule = Rule {
-    name: "timer-tick",
-    resource: Some(WAKE_UP),
-    needs: &[
-        needs::WAKE_UP,
-        Need::new("the kernel's tick rate (HZ)", |case| {
-            case.record.machine.kernel.hz.is_some_and(|hz| hz > 0)
-        }),
-    ],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
 /// Wake-ups spread over a tick have their median near half of it, and none comes much later than the tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
@@ -56,7 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("timer tick: {tick} ({hz} Hz)"), "machine.kernel.hz")
         .cite_some(off, "machine.kernel.options", |option| text!("kernel command line: {option}"))
         .cite_some(source, "conditions.before.clocksource", |source| text!("clocksource: {source}"));
-    Some(vec![if off.is_some() { finding.mend_as("timer-tick option") } else { finding.mend_as(RULE.name) }])
+    Some(vec![if off.is_some() { finding.mend_as("timer-tick option") } else { finding }])
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::prelude::*;
 
 /// The core clock during 512-bit or 256-bit work compared with that during plain work.
-pub(super) const RULE: Rule =
-    Rule { name: "vector-clock", resource: None, needs: &[needs::CORE_CLOCK], find };
+pub(super) const RULE: Rule = Rule { name: "vector-clock", find };
 
 /// More kinds of vectors than this no processor has; a record made by hand may name any number.
 const MOST_VECTORS: usize = 16;
@@ -74,7 +73,7 @@ fn find_slow_vectors(
         .locate_cpus(&cpus_of(pairs.iter().map(|pair| pair.0)))
         .cite(beside, wide)
         .cite(scalar, plain)
-        .advise(remedy);
+        .mend([Remedy::advice(remedy)]);
     Some(finding)
 }
 

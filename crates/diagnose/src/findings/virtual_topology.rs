@@ -3,15 +3,7 @@
 use super::prelude::*;
 
 /// As many packages as CPUs under a hypervisor.
-pub(super) const RULE: Rule = Rule {
-    name: "virtual-topology",
-    resource: None,
-    needs: &[Need::new("counts of packages and CPUs", |case| {
-        let counts = &case.record.machine.counts;
-        !case.record.machine.is_virtual() || counts.packages.is_some() && counts.cpus_online.is_some()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "virtual-topology", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let counts = &case.record.machine.counts;
@@ -24,8 +16,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         text!("all {cpus} CPUs appear as single-core sockets: shared caches are hidden from the scheduler");
     let finding = RULE
         .report_fact(Severity::Note, what)
-        .cite(text!("{packages} sockets, {cpus} CPUs"), "machine.counts.packages and .cpus_online")
-        .mend_as(RULE.name);
+        .cite(text!("{packages} sockets, {cpus} CPUs"), "machine.counts.packages and .cpus_online");
     Some(vec![finding])
 }
 

@@ -3,17 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::resources::WAKE_UP;
 
 /// The longest wake-up of each CPU, of the same threads at the same setting.
-pub(super) const RULE: Rule = Rule {
-    name: "wakeup-outlier",
-    resource: Some(WAKE_UP),
-    needs: &[Need::new("the longest wake-up of several CPUs", |case| {
-        case.record.machine.allowed_cpus().len() == 1 || !groups(case).is_empty()
-    })],
-    find,
-};
+pub(super) const RULE: Rule = Rule { name: "wakeup-outlier", find };
 
 /// With fewer CPUs there is no outlier.
 const FEWEST: usize = 3;
@@ -27,7 +19,7 @@ fn longest(m: &Measurement) -> f64 {
 }
 
 /// Wake-ups that differ by their CPU alone, the longest first.
-fn groups<'a>(case: &Case<'a>) -> Vec<Vec<&'a Measurement>> {
+pub(super) fn groups<'a>(case: &Case<'a>) -> Vec<Vec<&'a Measurement>> {
     let mut groups: BTreeMap<(String, String), Vec<&Measurement>> = BTreeMap::new();
     for metric in [metrics::WAKEUP_LATENCY, metrics::WAKEUP_MAXIMUM] {
         for m in case.figures_of(metric).filter(|m| m.labels.count(Label::Cpu).is_some() && longest(m) > 0.0)

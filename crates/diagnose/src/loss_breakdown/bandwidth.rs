@@ -3,7 +3,7 @@
 use record::diagnosis::Finding;
 use record::difference::Verdict;
 use record::text::Value;
-use record::{Label, Text, text, write_allocate_avoided};
+use record::{Label, text, write_allocate_avoided};
 
 use super::Steps;
 use crate::figures::has_labels;
@@ -12,7 +12,7 @@ use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
 /// From the rating of the devices, over their set speed, the load from others and the lines that stores read first, down to triad.
-pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
+pub(super) fn descend(case: &Case, steps: &mut Steps) {
     if let Some(channels) = memory_channels::channels(&case.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
@@ -38,8 +38,8 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
         let between = Some((of_others(low), of_others(high)));
         steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }
-    let (triad, _) = resources::triad_and_read(case)?;
-    if has_labels(triad, &[(Label::Stores, "regular")])
+    if let Some((triad, _)) = resources::triad_and_read(case)
+        && has_labels(triad, &[(Label::Stores, "regular")])
         && let Some((least, most)) = write_allocate_avoided(case.record, triad)
     {
         // Of three arrays one is written.
@@ -48,5 +48,4 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
         let between = Some((read_first(most), read_first(least)));
         steps.take(cause, None, read_first((least + most) / 2.0), between, true);
     }
-    None
 }

@@ -1,21 +1,22 @@
 //! The clock of each core, with all of them at work.
 
 use record::text::Value;
-use record::{Measurement, Text, text};
+use record::{Measurement, text};
 
 use super::Steps;
-use crate::figures::{median, middle};
+use crate::figures::{median, middle, spread};
 use crate::findings::Case;
 
 /// From the advertised clock over limits on it to the clock that all cores reach together. Time lost to others does not affect the clock.
-pub(super) fn descend(case: &Case, steps: &mut Steps) -> Option<Text> {
+pub(super) fn descend(case: &Case, steps: &mut Steps) {
     let scalar = |active: &str| case.clocks("scalar", active);
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
     limit(case, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
-        steps.between(text!("all cores busy"), None, one, all);
+        let ((one_low, one_high), (all_low, all_high)) = (spread(&one.summary), spread(&all.summary));
+        let between = Some((one_low - all_high, one_high - all_low));
+        steps.take(text!("all cores busy"), None, one.value() - all.value(), between, true);
     }
-    None
 }
 
 /// A limit set on the clock, as far as it keeps one core alone below the ceiling.

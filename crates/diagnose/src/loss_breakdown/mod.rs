@@ -6,42 +6,30 @@ mod core;
 
 use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
-use record::{Better, Measurement, Text};
+use record::{Better, Text};
 
-use crate::figures::{RESOLUTION, spread};
+use crate::figures::RESOLUTION;
 use crate::findings::Case;
 use crate::resources::{self, Headline};
 
 /// One breakdown per resource with a ceiling from this machine's parts. With a family's ceiling, which lies anywhere between those of its
-/// parts, or with the best result here, no loss is known. Each resource's ceiling, delivered result and share are set to the breakdown's,
-/// so that both agree.
+/// parts, or with the best result here, no loss is known. Each resource's ceiling and share are set to the breakdown's, so that both agree.
 pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
     for headline in headlines {
         let Some(mut steps) = Steps::from_headline(headline) else { continue };
-        let resource = &mut headline.resource;
-        let delivered_is = match resource.name.as_str() {
+        match headline.resource.name.as_str() {
             resources::CORE => core::descend(case, &mut steps),
             resources::MEMORY_BANDWIDTH => bandwidth::descend(case, &mut steps),
             _ => continue,
-        };
-        let breakdown = steps.end(delivered_is);
-        let figures = [
-            breakdown.ceiling,
-            breakdown.delivered,
-            breakdown.unexplained,
-            breakdown.delivered / breakdown.ceiling,
-        ];
-        if figures.iter().any(|figure| !figure.is_finite()) {
+        }
+        let breakdown = steps.end();
+        let share = breakdown.delivered / breakdown.ceiling;
+        if [breakdown.ceiling, breakdown.unexplained, share].iter().any(|figure| !figure.is_finite()) {
             continue;
         }
-        resource.ceiling = Some(breakdown.ceiling);
-        resource.delivered = breakdown.delivered;
-        resource.share = Some(match breakdown.better {
-            Better::Higher => breakdown.delivered / breakdown.ceiling,
-            Better::Lower => breakdown.ceiling / breakdown.delivered,
-        });
-        headline.delivered_is = breakdown.delivered_is.clone();
+        headline.resource.ceiling = Some(breakdown.ceiling);
+        headline.resource.share = Some(share);
         headline.ceiling_is = breakdown.ceiling_is.clone();
         headline.state_meaning();
         breakdowns.push(breakdown);
@@ -65,11 +53,10 @@ impl Steps {
         if !(resource.delivered.is_finite() && resource.delivered > 0.0) {
             return None;
         }
-        let better = if resource.unit == "ns" { Better::Lower } else { Better::Higher };
         let breakdown = LossBreakdown {
             resource: resource.name.clone(),
             unit: resource.unit.clone(),
-            better,
+            better: Better::Higher,
             ceiling,
             source,
             ceiling_is: ceiling_is.clone(),
@@ -81,7 +68,7 @@ impl Steps {
         Some(Self { level: ceiling, breakdown })
     }
 
-    /// Subtracts a cause's loss, in the breakdown's unit. A loss below the resolution of the measurements is dropped: then this is false.
+    /// Subtracts a cause's loss, in the breakdown's unit. A loss below the resolution of the measurements is dropped.
     fn take(
         &mut self,
         cause: Text,
@@ -89,15 +76,12 @@ impl Steps {
         takes: f64,
         between: Option<(f64, f64)>,
         measured: bool,
-    ) -> bool {
+    ) {
         let least = RESOLUTION * self.breakdown.ceiling.min(self.breakdown.delivered);
         if !takes.is_finite() || takes < least {
-            return false;
+            return;
         }
-        self.level = match self.breakdown.better {
-            Better::Higher => self.level - takes,
-            Better::Lower => self.level + takes,
-        };
+        self.level -= takes;
         self.breakdown.steps.push(LossStep {
             cause,
             rule: rule.map(str::to_owned),
@@ -106,37 +90,15 @@ impl Steps {
             leaves: self.level,
             measured,
         });
-        true
-    }
-
-    /// Attributes the gap between `better` and `worse` to this cause; measured, with the interval that both spreads allow.
-    fn between(&mut self, cause: Text, rule: Option<&str>, better: &Measurement, worse: &Measurement) {
-        let ((better_low, better_high), (worse_low, worse_high)) =
-            (spread(&better.summary), spread(&worse.summary));
-        let (takes, interval) = match self.breakdown.better {
-            Better::Higher => {
-                (better.value() - worse.value(), (better_low - worse_high, better_high - worse_low))
-            }
-            Better::Lower => {
-                (worse.value() - better.value(), (worse_low - better_high, worse_high - better_low))
-            }
-        };
-        self.take(cause, rule, takes, Some(interval), true);
     }
 
     /// The breakdown; the gap between the last step and the delivered result is unexplained.
-    fn end(self, delivered_is: Option<Text>) -> LossBreakdown {
+    fn end(self) -> LossBreakdown {
         let mut breakdown = self.breakdown;
-        breakdown.unexplained = match breakdown.better {
-            Better::Higher => self.level - breakdown.delivered,
-            Better::Lower => breakdown.delivered - self.level,
-        };
+        breakdown.unexplained = self.level - breakdown.delivered;
         // Sums of values around 1e11 leave rounding errors.
         if breakdown.unexplained.abs() < 1e-9 * breakdown.ceiling.max(breakdown.delivered) {
             breakdown.unexplained = 0.0;
-        }
-        if let Some(words) = delivered_is {
-            breakdown.delivered_is = words;
         }
         breakdown
     }

@@ -7,47 +7,23 @@ use record::text::Value;
 use record::{Text, text};
 
 use super::rows::{Row, Rows, Together};
-use super::steps::{not_resolved, state};
+use super::steps::{find, not_resolved, state};
+use crate::tables::rows;
 
-type Judge = fn(&Rows, Together) -> (Answer, Text);
-
-/// The conclusions in their order.
-const CLAIMS: [(&str, Judge); 6] = [
-    ("interrupt overhead is large", |rows, together| {
-        conclude(together, [(interrupts_of(rows, "kernel"), Size::Much, NO_KERNEL)])
-    }),
-    ("migration overhead is large", migration_takes_much),
-    ("hypervisor overhead is small", |rows, together| {
-        conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST)])
-    }),
-    ("migration and interrupt overhead in a guest is large", |rows, together| {
-        let guest = GUEST_KERNELS.into_iter().find(|guest| interrupts_of(rows, guest).is_some());
-        let interrupts = guest.and_then(|guest| interrupts_of(rows, guest));
-        let migration = guest.and_then(|guest| free_and_bound(rows, guest));
-        conclude(
-            together,
-            [(interrupts, Size::Much, NO_GUEST_KERNEL), (migration, Size::Much, NO_FREE_GUEST)],
-        )
-    }),
-    ("interrupts and migration cost a kernel thread more than a user program", kernel_suffers_more),
-    ("hypervisor overhead is small, kernel and OS overhead is large", |rows, together| {
-        let system = bound(rows, "user").zip(rows.without_interrupts("kernel"));
-        conclude(together, [(guest_and_host(rows), Size::Little, NO_GUEST), (system, Size::Much, NO_SYSTEM)])
-    }),
-];
-
-const NO_KERNEL: &str = "no kernel thread was timed both with and without interrupts";
-const NO_GUEST: &str = "no guest was timed";
-const NO_GUEST_KERNEL: &str = "no guest kernel was timed both with and without its own interrupts";
-const NO_FREE_GUEST: &str = "no guest was timed unpinned";
-const NO_SYSTEM: &str = "requires times of both a pinned user program and a kernel thread without interrupts";
-const NONE_FREE: &str = "no layer was timed both pinned and unpinned";
+/// The conclusions in their order, with what each is judged by.
+const CLAIMS: &str = include_str!("claims.txt");
 
 /// Every conclusion with its answer. If a layer differs from itself (`floor`) by as much as counts as much, the results are inconclusive.
-pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
+pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
-    let judged = CLAIMS.iter().map(|(claim, judge)| {
-        let (answer, why) = match (judge(rows, together), noise) {
+    let judged = rows(CLAIMS, "claims").into_iter().filter_map(|row| {
+        let [claim, parts @ ..] = row.as_slice() else { return None };
+        let judged = match parts {
+            [] => kernel_suffers_more(layers, together),
+            [_, pairs, _, "migrations"] => by_migrations(layers, pairs, conclude(layers, together, parts)),
+            _ => conclude(layers, together, parts),
+        };
+        let (answer, why) = match (judged, noise) {
             ((Answer::CannotTell, why), _) => cannot(why),
             ((_, why), Some(noise)) => cannot(text!(
                 "overhead-claim-within-noise",
@@ -56,7 +32,7 @@ pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -
             )),
             (judged, None) => judged,
         };
-        Claim { claim: (*claim).into(), answer, why }
+        Some(Claim { claim: (*claim).into(), answer, why })
     });
     judged.collect()
 }
@@ -85,13 +61,23 @@ fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
+/// The first of some pairs of layers of which both were timed.
+fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
+    pairs.split(" | ").find_map(|pair| {
+        let (with, without) = pair.split_once(" > ")?;
+        find(layers, with).zip(find(layers, without))
+    })
+}
+
 /// The answer from comparisons that must all agree; each comes with the text for the case that it could not be made.
-fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) -> (Answer, Text) {
+fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
     let mut why: Option<Text> = None;
-    for (pair, wanted, missing) in parts {
-        let (is, says) = match pair {
+    for part in parts.chunks_exact(3) {
+        let [wanted, pairs, missing] = *part else { continue };
+        let wanted = if wanted == "much" { Size::Much } else { Size::Little };
+        let (is, says) = match find_pair(layers, pairs) {
             None if why.is_none() => return cannot(missing),
             None => (Size::Unclear, missing.into()),
             Some((with, without)) => {
@@ -120,23 +106,9 @@ fn conclude<const N: usize>(together: Together, parts: [(Pair, Size, &str); N]) 
     (answer, why.unwrap_or_default())
 }
 
-fn bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Option<&'a Row<'a>> {
-    rows.find(layer, rows.cpu(), true).filter(|row| row.cpu.is_some())
-}
-
-fn interrupts_of<'a>(rows: &'a Rows<'a>, layer: &str) -> Pair<'a> {
-    bound(rows, layer).zip(rows.without_interrupts(layer))
-}
-
-fn free_and_bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Pair<'a> {
-    rows.find(layer, None, true).zip(bound(rows, layer))
-}
-
-/// The layer that shows migration best: a kernel thread, as published, else a user program.
-fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
-    let pair = free_and_bound(rows, "kernel").or_else(|| free_and_bound(rows, "user"));
-    let (answer, why) = conclude(together, [(pair, Size::Much, NONE_FREE)]);
-    let Some((free, _)) = pair else { return (answer, why) };
+/// What shows migration, if migrations were counted of the layer that was free.
+fn by_migrations(layers: &Rows, pairs: &str, (answer, why): (Answer, Text)) -> (Answer, Text) {
+    let Some((free, _)) = find_pair(layers, pairs) else { return (answer, why) };
     match free.rate(record::detail::MIGRATIONS_PER_S) {
         Some(rate) if rate > 0.0 => {
             let rate = format!("{rate:.2}");
@@ -149,22 +121,10 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, Text) {
     }
 }
 
-/// Kernels of guests: a whole one's, as published, and one under raw KVM, which has no interrupts of its own.
-const GUEST_KERNELS: [&str; 2] = ["guest OS kernel", "guest kernel"];
-
-/// A guest and its counterpart, without interrupts if both were timed so.
-fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Pair<'a> {
-    let guest = || GUEST_KERNELS.iter().find_map(|layer| rows.without_interrupts(layer));
-    let of = |guest: &str, host: &str| bound(rows, guest).zip(bound(rows, host));
-    (guest().zip(rows.without_interrupts("kernel")))
-        .or_else(|| of("guest kernel", "kernel"))
-        .or_else(|| of("guest user", "user"))
-        .or_else(|| of("guest OS user", "user"))
-}
-
 /// Whether migration, with interrupts, costs a kernel thread more than a user program.
-fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, Text) {
-    let pairs = free_and_bound(rows, "kernel").zip(free_and_bound(rows, "user"));
+fn kernel_suffers_more(layers: &Rows, together: Together) -> (Answer, Text) {
+    let of_user = find_pair(layers, "user unpinned > user");
+    let pairs = find_pair(layers, "kernel unpinned > kernel").zip(of_user);
     let Some(((kernel_free, kernel), (user_free, user))) = pairs else {
         return cannot(text!(
             "requires times of both a kernel thread and a user program, each pinned and unpinned"

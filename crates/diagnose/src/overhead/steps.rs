@@ -7,7 +7,7 @@ use record::units::{self, digits_within, significant};
 use record::{DetailKey, Text, detail, text};
 
 use super::rows::{Row, Rows, Together};
-use crate::layers::REAL_TIME;
+use crate::tables::{rows, template};
 
 /// The longest an interrupt takes from its CPU, including its softirqs: a higher cost has another cause.
 const LONGEST_INTERRUPT: f64 = 100e-6;
@@ -15,68 +15,61 @@ const LONGEST_INTERRUPT: f64 = 100e-6;
 /// Portions of a pass, as `--rounds` counts passes.
 const PORTIONS_PER_PASS: u64 = 16;
 
+/// The steps, in words.
+const STEPS: &str = include_str!("steps.txt");
+
 /// What a step's cost is compared with: its name in the details, and for people.
-type Events = Option<(DetailKey<f64>, &'static str)>;
-const INTERRUPTS: Events = Some((detail::INTERRUPTS_PER_S, "interrupts"));
-const SWITCHES: Events = Some((detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches"));
-const MIGRATIONS: Events = Some((detail::MIGRATIONS_PER_S, "migrations"));
+type Events = (DetailKey<f64>, &'static str);
+const EVENTS: [Events; 3] = [
+    (detail::INTERRUPTS_PER_S, "interrupts"),
+    (detail::INVOLUNTARY_SWITCHES_PER_S, "involuntary switches"),
+    (detail::MIGRATIONS_PER_S, "migrations"),
+];
 
 /// A step that could be made.
 struct Pair<'a> {
     what: Text,
     with: &'a Row<'a>,
     without: &'a Row<'a>,
-    events: Events,
+    events: Option<Events>,
 }
 
 /// What two layers cost that differ in one thing, for all of them that were timed.
-pub(super) fn steps<'a>(rows: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
-    pairs(rows).iter().map(|pair| step(pair, together)).collect()
+pub(super) fn steps<'a>(layers: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
+    pairs(layers).iter().map(|pair| step(pair, together)).collect()
 }
 
 /// How many comparisons are made together, that of a layer with itself among them.
-pub(super) fn comparisons(rows: &Rows) -> usize {
-    pairs(rows).len() + 1
+pub(super) fn comparisons(layers: &Rows) -> usize {
+    pairs(layers).len() + 1
 }
 
-fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
-    let cpu = rows.cpu();
-    let mut pairs = Vec::new();
-    let mut add = |what: Text, with: Option<&'a Row<'a>>, without: Option<&'a Row<'a>>, events| {
-        if let (Some(with), Some(without)) = (with, without) {
-            pairs.push(Pair { what, with, without, events });
-        }
+fn pairs<'a>(layers: &'a Rows<'a>) -> Vec<Pair<'a>> {
+    let pair = |row: Vec<&'static str>| {
+        let [words, with, without, events @ ..] = row.as_slice() else { return None };
+        let words = template(words);
+        let (is_elsewhere, with) = (*with == ELSEWHERE, find(layers, with)?);
+        let without = without.split(" or ").find_map(|layer| find(layers, layer))?;
+        let what = match (with.cpu, layers.cpu()) {
+            (Some(other), Some(here)) if is_elsewhere => text!(words, other, here),
+            _ => words.into(),
+        };
+        let events = EVENTS.into_iter().find(|(_, name)| events.first() == Some(name));
+        Some(Pair { what, with, without, events })
     };
-    let bound = |layer: &str| rows.find(layer, cpu, true).filter(|row| row.cpu.is_some());
-    let free = |layer: &str| rows.find(layer, None, true);
-    let (user, kernel, guest) = (bound("user"), bound("kernel"), bound("guest user"));
-    let quiet = rows.without_interrupts("kernel");
-    let (whole, whole_kernel) = (bound("guest OS user"), bound("guest OS kernel"));
-    let quiet_guest = rows.without_interrupts("guest OS kernel");
-    add(text!("overhead-step-not-bound", "unpinned"), free("user"), user, MIGRATIONS);
-    if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
-        let what = text!("overhead-step-other-cpu", "on CPU {other} instead of CPU {here}");
-        add(what, rows.elsewhere(), user, INTERRUPTS);
+    rows(STEPS, "steps").into_iter().filter_map(pair).collect()
+}
+
+const ELSEWHERE: &str = "user elsewhere";
+
+/// The layer that a row of the table names.
+pub(super) fn find<'a>(layers: &'a Rows<'a>, named: &str) -> Option<&'a Row<'a>> {
+    match named.rsplit_once(' ') {
+        _ if named == ELSEWHERE => layers.elsewhere(),
+        Some((layer, "unpinned")) => layers.find(layer, None, true),
+        Some((layer, "quiet")) => layers.without_interrupts(layer),
+        _ => layers.find(named, layers.cpu(), true).filter(|row| row.cpu.is_some()),
     }
-    add(text!("overhead-step-other-tasks", "other tasks on the same CPU"), user, bound(REAL_TIME), SWITCHES);
-    add(text!("unpinned kernel thread"), free("kernel"), kernel, MIGRATIONS);
-    add(text!("overhead-step-interrupts", "interrupts"), kernel, quiet, INTERRUPTS);
-    add(text!("user mode instead of a kernel thread"), user, kernel, None);
-    add(text!("hypervisor: guest user mode"), guest, user, None);
-    add(text!("overhead-step-whole-guest", "hypervisor and guest operating system"), whole, user, None);
-    add(text!("overhead-step-guest-system", "guest operating system"), whole, guest, None);
-    add(text!("hypervisor: guest kernel mode"), bound("guest kernel"), kernel.or(user), None);
-    let what = text!("overhead-step-guest-quiet", "hypervisor: guest OS kernel, interrupts off");
-    add(what, quiet_guest, quiet, None);
-    let what = text!("overhead-step-guest-interrupts", "interrupts in the guest OS kernel");
-    add(what, whole_kernel, quiet_guest, INTERRUPTS);
-    let what = text!("overhead-step-guest-kernel-not-bound", "unpinned guest kernel thread");
-    add(what, free("guest OS kernel"), whole_kernel, MIGRATIONS);
-    let what = text!("overhead-step-guest-user-not-bound", "unpinned guest program");
-    add(what, free("guest OS user"), whole, MIGRATIONS);
-    let what = text!("overhead-step-guest-user-mode", "in the guest: user mode instead of a kernel thread");
-    add(what, whole, whole_kernel, None);
-    pairs
 }
 
 fn step(pair: &Pair, together: Together) -> LayerStep {

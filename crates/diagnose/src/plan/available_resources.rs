@@ -100,9 +100,9 @@ impl AvailableResources {
         self.cpus_known && self.places.domain_of(&self.cpus()).is_some_and(|of| of.values().any(|at| *at > 0))
     }
 
-    /// The number of threads with room.
-    pub(super) fn room(&self, siblings: bool) -> Option<u32> {
-        self.seats.iter().map(|seat| seat.room(siblings, self.per_core)).sum()
+    /// The number of threads that each seat has room for.
+    pub(super) fn rooms(&self, siblings: bool) -> impl Iterator<Item = Option<u32>> {
+        self.seats.iter().map(move |seat| seat.room(siblings, self.per_core))
     }
 }
 

@@ -29,20 +29,15 @@ pub(super) fn lay_out(
 ) -> Result<Layout, PlanError> {
     let mut layout = Layout::default();
     let seats = available.seats.len() as u32;
-    let room = available.room(siblings);
-    let all = available.room(true);
+    let room: Option<u32> = available.rooms(siblings).sum();
+    let all: Option<u32> = available.rooms(true).sum();
     check(request, all.or(room))?;
     let threads = request.threads.or_else(|| {
         let quota = (available.quota?).floor().max(1.0);
         let room = room?;
         (quota < f64::from(room)).then(|| {
             layout.by_quota = true;
-            let most = available
-                .seats
-                .iter()
-                .filter_map(|seat| seat.room(siblings, available.per_core))
-                .max()
-                .unwrap_or(1);
+            let most = available.rooms(siblings).flatten().max().unwrap_or(1);
             let processes = request.processes.unwrap_or_else(|| (quota as u32).div_ceil(most.max(1)));
             (quota as u32 / processes.max(1)).max(1)
         })
@@ -88,8 +83,7 @@ fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quot
         let quota = available.quota.unwrap_or(1.0).floor().max(1.0) as u32;
         return (quota / threads.max(1)).max(1);
     }
-    let rooms: Vec<u32> =
-        available.seats.iter().filter_map(|seat| seat.room(siblings, available.per_core)).collect();
+    let rooms: Vec<u32> = available.rooms(siblings).flatten().collect();
     if rooms.is_empty() {
         return available.seats.len() as u32;
     }

@@ -22,6 +22,7 @@ use crate::comparison::nodes::find_reaches;
 use crate::figures::{cite_fact, middle, name_cpus};
 use crate::node_costs::{Costs, Matrix};
 use crate::record_index::RecordIndex;
+use crate::tables::sentences;
 use available_resources::AvailableResources;
 pub use error::PlanError;
 use numbering::Numbering;
@@ -29,6 +30,9 @@ use places::Places;
 pub use snippets::TOOLS;
 pub use sources::{describe_source, merge_records, plan_needs};
 pub use verified::judge_verification;
+
+/// What a plan's reader must know, in words.
+const WORDS: &str = include_str!("words.txt");
 
 /// What is asked of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -260,65 +264,43 @@ fn caches(
     Some(caches)
 }
 
+/// The sentence of a row of `words.txt`.
+fn words(section: &str, key: &str) -> Template {
+    sentences(WORDS, section, key).pop().unwrap_or(Template { code: "", words: "" })
+}
+
 fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec<Text> {
-    let mut all = Vec::new();
-    if record.machine.virtualization.emulated == Some(true) {
-        all.push(text!("This machine is emulated, so its timings are meaningless and no gain is estimated."));
-    }
-    if available.assumed {
-        all.push(text!(
-            "plan-nodes-assumed",
-            "NUMA nodes were not recorded; one per socket is assumed. Check with numactl -H: a socket may have several, and \
-             firmware may hide them."
-        ));
-    }
-    all.extend(
-        name_cpus(&available.forbidden).map(|cpus| {
-            text!("plan-cpus-not-allowed", "{cpus} excluded: not allowed by cpuset or affinity.")
-        }),
-    );
-    all.extend(name_cpus(&available.isolated).map(|cpus| {
-        text!(
-            "plan-cpus-isolated",
-            "{cpus} excluded: isolated at boot. The kernel does not balance threads over isolated CPUs; pin each thread to one.")
-    }));
-    if available.all_isolated {
-        all.push(text!(
-            "plan-on-isolated-cpus",
-            "The plan uses isolated CPUs. The kernel does not balance threads over them; pin each thread to one."
-        ));
-    }
-    all.extend(
-        name_cpus(&available.offline).map(|cpus| text!("plan-cpus-offline", "{cpus} excluded: offline.")),
-    );
+    let says = |key| words("cautions", key);
+    let when = |holds: bool, key| holds.then(|| says(key).into());
+    let excluded = |cpus: &CpuList, key| {
+        let template = says(key);
+        name_cpus(cpus).map(|cpus| text!(template, cpus))
+    };
+    let balancing = record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0);
+    let of_cpus = [
+        when(record.machine.virtualization.emulated == Some(true), "emulated"),
+        when(available.assumed, "nodes-assumed"),
+        excluded(&available.forbidden, "cpus-not-allowed"),
+        excluded(&available.isolated, "cpus-isolated"),
+        when(available.all_isolated, "on-isolated-cpus"),
+        excluded(&available.offline, "cpus-offline"),
+    ];
+    let mut all: Vec<Text> = of_cpus.into_iter().flatten().collect();
+    let [only, without, hybrid] = ["memory-only-node", "node-without-memory", "hybrid-cores"].map(says);
     for (node, size) in &available.memory_only {
-        all.push(text!(
-            "plan-memory-only-node",
-            "Node {node} has memory ({size}) but no usable CPU, so bound processes do not use it. Add it to --membind if capacity \
-             matters more than latency.",
-            size = size.map_or(Value::from("size unknown"), Value::Bytes)
-        ));
+        let size = size.map_or(Value::from("size unknown"), Value::Bytes);
+        all.push(text!(only, node = *node, size));
     }
     for node in &available.without_memory {
         let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
-        all.push(text!(
-            "plan-node-without-memory",
-            "Node {node} has CPUs but no usable memory: its process uses the nearest memory, on node {memory}."));
+        all.push(text!(without, node = *node, memory));
     }
     if let [(_, fast), _, ..] = available.kinds.as_slice() {
         let kinds = available.kinds.iter();
         let cores: Vec<Text> = kinds.map(|(kind, cpus)| text!("{kind} cores on CPUs {cpus}")).collect();
-        all.push(text!(
-            "plan-hybrid-cores",
-            "Core types differ: {cores}. Split work into small pieces instead of equal parts; for consistent latency, use only the fast cores: --cpus {fast}."));
+        all.push(text!(hybrid, cores, fast));
     }
-    if gains && record.conditions.before.numa_balancing.is_some_and(|setting| setting > 0) {
-        all.push(text!(
-            "plan-numa-balancing",
-            "Automatic NUMA balancing is on: it migrates pages to the nodes that use them, so a program that ignores nodes \
-             may lose less than modelled."
-        ));
-    }
+    all.extend(when(gains && balancing, "numa-balancing"));
     all
 }
 
@@ -339,30 +321,17 @@ fn unknown(
     costs: &Costs,
     siblings: Option<&Siblings>,
 ) -> Vec<Text> {
-    let mut all: Vec<Text> = available.places.unknown(index.record).into_iter().collect();
     let several = available.seats.len() + available.memory.len() > 2;
-    if several && costs.latency.is_none() && costs.bandwidth.is_none() {
-        all.push(text!(
-            "plan-remote-memory-not-measured",
-            "The cost of remote memory was not measured, so no gain can be estimated; linespeed run numa measures it."
-        ));
-    }
-    if !available.cpus_known {
-        all.push(text!(
-            "plan-cpus-of-nodes-unknown",
-            "The CPUs of each node were not recorded; run numactl -H or lscpu on the machine."
-        ));
-    }
-    if siblings.is_some_and(|siblings| !siblings.measured) {
-        all.push(text!(
-            "plan-smt-yield-not-measured",
-            "The SMT yield was not measured; linespeed run smt-yield measures it."
-        ));
-    }
-    if index.figures_of(metrics::LOAD_LATENCY).next().is_none() && index.record.import.is_none() {
-        all.push(text!("The gain from huge pages was not measured; linespeed run latency measures it."));
-    }
-    all
+    let no_loads = index.figures_of(metrics::LOAD_LATENCY).next().is_none();
+    let unknown = [
+        (several && costs.latency.is_none() && costs.bandwidth.is_none(), "remote-memory"),
+        (!available.cpus_known, "cpus-of-nodes"),
+        (siblings.is_some_and(|siblings| !siblings.measured), "smt-yield"),
+        (no_loads && index.record.import.is_none(), "huge-pages"),
+    ];
+    let unknown = unknown.into_iter().filter(|(holds, _)| *holds);
+    let unknown = unknown.map(|(_, key)| words("unknown", key).into());
+    available.places.unknown(index.record).into_iter().chain(unknown).collect()
 }
 
 /// The cost from single results of local and other nodes' memory, as a comparison reads them.

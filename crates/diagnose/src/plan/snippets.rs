@@ -1,22 +1,31 @@
 //! The plan as lines to paste: numactl, taskset, systemd, docker. Only numbers of the record enter them.
 
 use record::plan::{Piece, Policy, Process, Snippet};
-use record::{Text, text};
 
 use super::available_resources::AvailableResources;
+use super::words;
 
 /// The tools, by the name under which one alone can be asked for.
 pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
+
+/// What to give a tool for a process; `None` if it has nothing to set.
+type Lines = fn(&Process) -> Option<Vec<String>>;
 
 /// Lines for every tool; none if the layout is the same as without pinning.
 pub(super) fn write_snippets(available: &AvailableResources, processes: &[Process]) -> Vec<Snippet> {
     if !binds(available, processes) {
         return Vec::new();
     }
-    [numactl(processes), taskset(processes), systemd(processes), docker(processes)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let cpus_alone = processes.iter().all(|process| process.policy == Policy::Default);
+    let snippet = |(tool, lines): (&str, Lines)| {
+        let piece = |process: &Process| Some(Piece { process: Some(process.number), lines: lines(process)? });
+        let pieces: Vec<Piece> = processes.iter().filter_map(piece).collect();
+        let says =
+            words("tools", if tool == "taskset" && cpus_alone { "taskset-alone" } else { tool }).into();
+        (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says, pieces })
+    };
+    let lines: [Lines; 4] = [numactl, taskset, systemd, docker];
+    TOOLS.into_iter().zip(lines).filter_map(snippet).collect()
 }
 
 /// Whether the processes would not run so anyway.
@@ -33,36 +42,20 @@ fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
 
-/// What to give a tool for each process; `None` if it has nothing to set.
-fn snippet(
-    tool: &str,
-    says: Text,
-    processes: &[Process],
-    lines: impl Fn(&Process) -> Option<Vec<String>>,
-) -> Option<Snippet> {
-    let piece = |process: &Process| Some(Piece { process: Some(process.number), lines: lines(process)? });
-    let pieces: Vec<Piece> = processes.iter().filter_map(piece).collect();
-    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says, pieces })
-}
-
-fn numactl(processes: &[Process]) -> Option<Snippet> {
-    let line = |process: &Process| {
-        let mut words = vec!["numactl".to_owned()];
-        if everywhere(process) {
-        } else if process.whole_nodes && !process.memory.is_empty() {
-            words.push(format!("--cpunodebind={}", process.nodes));
-        } else if !process.cpus.is_empty() {
-            words.push(format!("--physcpubind={}", process.cpus));
-        }
-        match process.policy {
-            Policy::Default => {}
-            Policy::Bind => words.push(format!("--membind={}", process.memory)),
-            Policy::Interleave => words.push(format!("--interleave={}", process.memory)),
-        }
-        (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
-    };
-    let says = text!("CPUs and memory, one line per process.");
-    snippet("numactl", says, processes, line)
+fn numactl(process: &Process) -> Option<Vec<String>> {
+    let mut words = vec!["numactl".to_owned()];
+    if everywhere(process) {
+    } else if process.whole_nodes && !process.memory.is_empty() {
+        words.push(format!("--cpunodebind={}", process.nodes));
+    } else if !process.cpus.is_empty() {
+        words.push(format!("--physcpubind={}", process.cpus));
+    }
+    match process.policy {
+        Policy::Default => {}
+        Policy::Bind => words.push(format!("--membind={}", process.memory)),
+        Policy::Interleave => words.push(format!("--interleave={}", process.memory)),
+    }
+    (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
 }
 
 /// A process's CPUs for a shell: the list, or the kernel's list of its nodes if it is unknown here.
@@ -78,62 +71,42 @@ fn cpus_in_shell(process: &Process) -> String {
     }
 }
 
-fn taskset(processes: &[Process]) -> Option<Snippet> {
-    let line = |process: &Process| {
-        (!everywhere(process)).then(|| vec![format!("taskset -c {} COMMAND", cpus_in_shell(process))])
-    };
-    let memory = processes.iter().any(|process| process.policy != Policy::Default);
-    let says = if memory {
-        text!("CPUs only; memory comes from the node of the CPU that touches it first.")
-    } else {
-        text!("One line per process.")
-    };
-    snippet("taskset", says, processes, line)
+fn taskset(process: &Process) -> Option<Vec<String>> {
+    (!everywhere(process)).then(|| vec![format!("taskset -c {} COMMAND", cpus_in_shell(process))])
 }
 
-fn systemd(processes: &[Process]) -> Option<Snippet> {
-    let lines = |process: &Process| {
-        let mut lines = vec!["[Service]".to_owned()];
-        let known = !process.cpus.is_empty();
-        if known && !everywhere(process) {
-            lines.push(format!("AllowedCPUs={}", process.cpus));
-            lines.push(format!("CPUAffinity={}", process.cpus));
-        } else if !known && !everywhere(process) {
-            // systemd uses the CPUs of NUMAMask's nodes.
-            lines.push("CPUAffinity=numa".to_owned());
+fn systemd(process: &Process) -> Option<Vec<String>> {
+    let mut lines = vec!["[Service]".to_owned()];
+    let known = !process.cpus.is_empty();
+    if known && !everywhere(process) {
+        lines.push(format!("AllowedCPUs={}", process.cpus));
+        lines.push(format!("CPUAffinity={}", process.cpus));
+    } else if !known && !everywhere(process) {
+        // systemd uses the CPUs of NUMAMask's nodes.
+        lines.push("CPUAffinity=numa".to_owned());
+    }
+    match process.policy {
+        Policy::Default => {}
+        Policy::Bind => {
+            lines.push(format!("AllowedMemoryNodes={}", process.memory));
+            lines.push("NUMAPolicy=bind".to_owned());
+            lines.push(format!("NUMAMask={}", process.memory));
         }
-        match process.policy {
-            Policy::Default => {}
-            Policy::Bind => {
-                lines.push(format!("AllowedMemoryNodes={}", process.memory));
-                lines.push("NUMAPolicy=bind".to_owned());
-                lines.push(format!("NUMAMask={}", process.memory));
-            }
-            Policy::Interleave => {
-                lines.push("NUMAPolicy=interleave".to_owned());
-                lines.push(format!("NUMAMask={}", process.memory));
-            }
+        Policy::Interleave => {
+            lines.push("NUMAPolicy=interleave".to_owned());
+            lines.push(format!("NUMAMask={}", process.memory));
         }
-        (lines.len() > 1).then_some(lines)
-    };
-    let says = text!(
-        "Save as /etc/systemd/system/NAME.service.d/layout.conf, one unit per process. Then run systemctl daemon-reload and \
-         restart the unit. AllowedCPUs and AllowedMemoryNodes require cgroup v2; without it, CPUAffinity and NUMAPolicy suffice."
-    );
-    snippet("systemd", says, processes, lines)
+    }
+    (lines.len() > 1).then_some(lines)
 }
 
-fn docker(processes: &[Process]) -> Option<Snippet> {
-    let line = |process: &Process| {
-        let mut words = vec!["docker run".to_owned()];
-        if !everywhere(process) {
-            words.push(format!("--cpuset-cpus={}", cpus_in_shell(process)));
-        }
-        if process.policy == Policy::Bind {
-            words.push(format!("--cpuset-mems={}", process.memory));
-        }
-        (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
-    };
-    let says = text!("One container per process; podman accepts the same options.");
-    snippet("docker", says, processes, line)
+fn docker(process: &Process) -> Option<Vec<String>> {
+    let mut words = vec!["docker run".to_owned()];
+    if !everywhere(process) {
+        words.push(format!("--cpuset-cpus={}", cpus_in_shell(process)));
+    }
+    if process.policy == Policy::Bind {
+        words.push(format!("--cpuset-mems={}", process.memory));
+    }
+    (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
 }

@@ -19,7 +19,7 @@ pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{MEMORY, Walk, beyond, last_cache, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
-pub(crate) use typical::{OutOfRange, clock, judge, out_of_range, triad_range, wake_up};
+pub(crate) use typical::{OutOfRange, judge, out_of_range, published, wake_up};
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_cpu};
 
 /// The clock of all cores at work.

@@ -57,6 +57,11 @@ fn margin(range: &Range) -> f64 {
 }
 
 impl Range {
+    /// The range of this many such parts together.
+    pub(crate) fn times(self, parts: f64) -> Self {
+        Self { low: self.low * parts, high: self.high * parts, ..self }
+    }
+
     /// The position of a result relative to the range that may lie between these.
     pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
         let margin = margin(self);
@@ -79,29 +84,40 @@ fn beside<'a>(
     core: Option<&'static Core>,
     resource: &Resource,
 ) -> Option<Beside<'a>> {
-    let machine = &index.record.machine;
-    match resource.name.as_str() {
+    let (what, figure) = match resource.name.as_str() {
         CORE => {
             let scalar = |active: &str| index.clocks("scalar", active);
-            let active = if scalar("all").next().is_some() { "all" } else { "one" };
-            Some(Beside { range: clock(machine, core, active)?, figure: middle(scalar(active)) })
+            let all = scalar("all").next().is_some();
+            let (what, active) = if all { ("clock.all_core", "all") } else { ("clock.one_core", "one") };
+            (what, middle(scalar(active)))
         }
-        MEMORY_BANDWIDTH => {
-            let (triad, _) = triad_and_read(index)?;
-            Some(Beside { range: triad_range(machine, core?, triad)?, figure: Some(triad) })
-        }
-        MEMORY_LATENCY => {
-            let (_, huge) = memory_pages(index)?;
-            Some(Beside { range: range_of(core?, "dram.latency_local", machine)?, figure: Some(huge) })
-        }
-        WAKE_UP => {
-            let real_time = wake_up(index, "fifo");
-            let what = if real_time.is_some() { "wakeup.realtime" } else { "wakeup.ordinary" };
-            let figure = real_time.or_else(|| wake_up(index, "other"))?;
-            Some(Beside { range: cores::of_linux(what, machine)?, figure: Some(figure) })
-        }
-        _ => None,
+        MEMORY_BANDWIDTH => ("stream.triad", Some(triad_and_read(index)?.0)),
+        MEMORY_LATENCY => ("dram.latency_local", Some(memory_pages(index)?.1)),
+        WAKE_UP => match wake_up(index, "fifo") {
+            Some(real_time) => ("wakeup.realtime", Some(real_time)),
+            None => ("wakeup.ordinary", Some(wake_up(index, "other")?)),
+        },
+        _ => return None,
+    };
+    Some(Beside { range: published(index, core, what)?, figure })
+}
+
+/// The published range of a quantity, by its name in the data.
+pub(crate) fn published(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option<Range> {
+    let machine = &index.record.machine;
+    match what {
+        "clock.one_core" => clock(machine, core, "one"),
+        "clock.all_core" => clock(machine, core, "all"),
+        "stream.triad" => triad_range(machine, core?, triad_and_read(index)?.0),
+        "mem.read_peak" if machine.is_virtual() => None,
+        "mem.read_peak" => range_of(core?, what, machine).map(|of| of.times(sockets(machine))),
+        "wakeup.realtime" | "wakeup.ordinary" => cores::of_linux(what, machine),
+        _ => range_of(core?, what, machine),
     }
+}
+
+fn sockets(machine: &Machine) -> f64 {
+    f64::from(machine.counts.packages.unwrap_or(1).max(1))
 }
 
 /// A wake-up measured like the published ones: of real-time threads with idle states disabled, of others with the machine as is.
@@ -113,7 +129,7 @@ pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a M
 }
 
 /// The all-core clock from the vendor's list for this part; else between base and boost clock, of this part if known.
-pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
+fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
     let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
     let own = |hz: Option<u64>| hz.filter(|hz| *hz > 0).map(|hz| hz as f64);
@@ -134,17 +150,16 @@ pub(crate) fn clock(machine: &Machine, core: Option<&'static Core>, active: &str
 }
 
 /// Triad of a whole server by its sockets; of a part of one, or of a guest, by its cores, limited by its sockets.
-pub(crate) fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
-    let sockets = f64::from(machine.counts.packages.unwrap_or(1).max(1));
+fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
+    let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);
     let counts = &machine.counts;
     let is_whole = !machine.is_virtual() && counts.cpus_allowed == counts.cpus_online;
-    let scaled = |range: Range, by: f64| Range { low: range.low * by, high: range.high * by, ..range };
     if let Some(of_socket) = of_socket.clone().filter(|_| is_whole) {
-        return Some(scaled(of_socket, sockets));
+        return Some(of_socket.times(sockets));
     }
     let threads = triad.labels.count(Label::Threads)? as f64;
-    let used = scaled(range_of(core, "triad.per_core", machine)?, threads);
+    let used = range_of(core, "triad.per_core", machine)?.times(threads);
     let high = of_socket.map_or(used.high, |socket| used.high.min(socket.high * sockets));
     Some(Range { low: used.low.min(high), high, ..used })
 }

@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 pub use build::{Built, LIMIT, build};
 pub use build_directory::BuildDirectory;
@@ -28,7 +27,7 @@ pub use layer::KernelLayer;
 pub use obstacles::find_missing_support;
 pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, PassReport, Request};
 
-use super::{Layer, LayerName, Layers, Ticks, Unavailable};
+use super::{LayerName, Layers, Ticks, Unavailable};
 use loaded::Device;
 use os::Stop;
 
@@ -70,7 +69,8 @@ impl Source<'_> {
 #[derive(Debug)]
 pub struct Module {
     device: Device,
-    thread_time: ThreadTime,
+    /// CPU time of its threads, ns, which the kernel charges to no process.
+    thread_ns: Arc<AtomicU64>,
     _loaded: Loaded,
 }
 
@@ -106,7 +106,7 @@ impl Module {
         loaded::load(&file, &release)?;
         let loaded = Loaded(Arc::clone(build_directory));
         let device = Device::open(build_directory.folder()?)?;
-        Ok(Self { device, thread_time: ThreadTime::default(), _loaded: loaded })
+        Ok(Self { device, thread_ns: Arc::default(), _loaded: loaded })
     }
 
     /// Requests passes.
@@ -115,7 +115,8 @@ impl Module {
     ///
     /// The module's error for the request, or for a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
-        self.device.ask(request).inspect(|answer| self.thread_time.add(answer.head.thread_ns))
+        let add = |answer: &Answer| _ = self.thread_ns.fetch_add(answer.head.thread_ns, Ordering::Relaxed);
+        self.device.ask(request).inspect(add)
     }
 
     /// Writes any bytes to the device, and returns at most `answer` bytes of its reply: for tests that send the module invalid requests.
@@ -128,23 +129,8 @@ impl Module {
     }
 }
 
-/// CPU time of the module's threads, which the kernel charges to no process.
-#[derive(Clone, Debug, Default)]
-pub struct ThreadTime(Arc<AtomicU64>);
-
-impl ThreadTime {
-    fn add(&self, ns: u64) {
-        self.0.fetch_add(ns, Ordering::Relaxed);
-    }
-
-    /// All of it until now.
-    pub fn time(&self) -> Duration {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed))
-    }
-}
-
 /// The layers of kernel mode, placed by the scheduler and pinned to `cpu`, each with interrupts and without; and the CPU time of their
-/// threads, which is counted while they run. The module is unloaded when the last of them is dropped. If it is unavailable, each of them is
+/// threads in ns, which is counted while they run. The module is unloaded when the last of them is dropped. If it is unavailable, each of them is
 /// missing with the reason.
 pub fn load_layers(
     source: Source,
@@ -152,18 +138,15 @@ pub fn load_layers(
     ticks: Ticks,
     cpu: u32,
     stop: &Stop,
-) -> (Layers, ThreadTime) {
+) -> (Layers, Arc<AtomicU64>) {
     let places = [(None, true), (Some(cpu), true), (Some(cpu), false), (None, false)];
     let module = Module::load(source, build_directory, stop).map(Rc::new);
     let mut layers = Layers::default();
     for (bound, interrupts) in places {
-        let layer = module
-            .as_ref()
-            .map_err(Clone::clone)
-            .map(|module| Box::new(KernelLayer::new(module, ticks, bound, interrupts)) as Box<dyn Layer>);
-        layers.push(LayerName { layer: KERNEL, bound, interrupts }, layer);
+        let layer = module.as_ref().map(|module| KernelLayer::new(module, ticks, bound, interrupts));
+        layers.push(LayerName { layer: KERNEL, bound, interrupts }, layer.map_err(Clone::clone));
     }
-    (layers, module.map(|module| module.thread_time.clone()).unwrap_or_default())
+    (layers, module.map(|module| Arc::clone(&module.thread_ns)).unwrap_or_default())
 }
 
 /// The running kernel's release, `uname -r`.

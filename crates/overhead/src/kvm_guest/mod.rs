@@ -104,7 +104,7 @@ impl Found {
     pub fn into_layers(self, cpu: u32) -> Layers {
         let mut layers = Layers::default();
         for (mode, guest) in [(Mode::User, self.user), (Mode::Kernel, self.kernel)] {
-            layers.push(mode.name(cpu), guest.map(|guest| Box::new(guest) as Box<dyn Layer>));
+            layers.push(mode.name(cpu), guest);
         }
         layers
     }

@@ -39,7 +39,7 @@ pub fn boot_layers(spec: &WholeGuest) -> Layers {
     if spec.emulated() {
         for mut layer in std::mem::take(&mut layers.running) {
             let why = withhold(layer.as_mut(), spec.kvm);
-            layers.push(layer.name(), Err(why));
+            layers.missing.push((layer.name(), why));
         }
     }
     layers
@@ -59,7 +59,7 @@ pub fn boot(spec: &WholeGuest) -> Layers {
             bound: place.bound.then_some(spec.cpu),
             interrupts: place.interrupts,
         };
-        let layer = || -> Result<Box<dyn Layer>, Unavailable> {
+        let layer = || -> Result<GuestLayer, Unavailable> {
             let (machine, module) = booted.as_ref().map_err(Clone::clone)?;
             if place.kernel {
                 module.clone()?;
@@ -67,7 +67,7 @@ pub fn boot(spec: &WholeGuest) -> Layers {
             if !place.bound && cpus.len() == 1 {
                 return Err(one_cpu());
             }
-            Ok(Box::new(GuestLayer { machine: Rc::clone(machine), place, name }))
+            Ok(GuestLayer { machine: Rc::clone(machine), place, name })
         };
         layers.push(name, layer());
     }
