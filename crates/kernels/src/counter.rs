@@ -37,24 +37,17 @@ pub fn ticks() -> u64 {
 /// intervals.
 #[inline(always)]
 pub fn ticks_ordered() -> u64 {
+    // SAFETY: it has no operand and changes nothing. No `nomem`, as above.
     #[cfg(target_arch = "x86_64")]
-    {
-        let (low, high): (u64, u64);
-        // SAFETY: as in `ticks`; LFENCE has no operand.
-        unsafe {
-            asm!("lfence", "rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
-        }
-        high << 32 | low
+    unsafe {
+        asm!("lfence", options(nostack, preserves_flags));
     }
+    // SAFETY: as above.
     #[cfg(target_arch = "aarch64")]
-    {
-        let now: u64;
-        // SAFETY: as in `ticks`; ISB has no operand.
-        unsafe {
-            asm!("isb", "mrs {}, cntvct_el0", out(reg) now, options(nostack, preserves_flags));
-        }
-        now
+    unsafe {
+        asm!("isb", options(nostack, preserves_flags));
     }
+    ticks()
 }
 
 /// The counter's rate in Hz where the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the

@@ -13,6 +13,61 @@
 
 use std::arch::asm;
 
+#[cfg(target_arch = "x86_64")]
+macro_rules! step {
+    (again $operand:literal) => {
+        concat!("sub {", $operand, "}, 1\njnz 2b")
+    };
+    (give up) => {
+        "jmp 4f"
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! step {
+    (again $operand:literal) => {
+        concat!("subs {", $operand, "}, {", $operand, "}, #1\nb.ne 2b")
+    };
+    (give up) => {
+        "b 4f"
+    };
+}
+
+/// Plays one side of the game, as [`hand_over`] describes it: `look` goes on at 3 where it is this side's turn, `pass` leaves the
+/// line to the other side and makes `value` the next one to wait for; `with` takes the operands that they need.
+macro_rules! play {
+    (
+        $line:ident $first:ident $rounds:ident $patience:ident;
+        look [$($look:literal),*]; pass [$($pass:literal),*]; with $($operand:tt)*
+    ) => {{
+        if $rounds == 0 {
+            return 0;
+        }
+        let patience = $patience.max(1);
+        let left: u64;
+        asm!(
+            ".p2align 6",
+            "2:",
+            $($look,)*
+            step!(again "looks"),
+            step!(give up),
+            "3:",
+            $($pass,)*
+            "mov {looks}, {patience}",
+            step!(again "left"),
+            "4:",
+            line = in(reg) $line,
+            value = inout(reg) $first => _,
+            looks = inout(reg) patience => _,
+            patience = in(reg) patience,
+            left = inout(reg) $rounds => left,
+            $($operand)*
+            options(nostack)
+        );
+        $rounds - left
+    }};
+}
+
 /// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for
 /// `rounds` rounds; returns how many rounds were completed.
 ///
@@ -29,69 +84,22 @@ use std::arch::asm;
 /// nothing but this function and atomic accesses may touch it meanwhile.
 #[inline(never)]
 pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
-    if rounds == 0 {
-        return 0;
-    }
-    let patience = patience.max(1);
-    let left: u64;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that
     // are named. Each wait ends after `patience` looks and the loop after `rounds` waits.
     unsafe {
-        asm!(
-            ".p2align 6",
-            "2:",
-            "cmp qword ptr [{line}], {value}",
-            "je 3f",
-            "sub {looks}, 1",
-            "jnz 2b",
-            "jmp 4f",
-            "3:",
-            "add {value}, 1",
-            "mov qword ptr [{line}], {value}",
-            "add {value}, 1",
-            "mov {looks}, {patience}",
-            "sub {left}, 1",
-            "jnz 2b",
-            "4:",
-            line = in(reg) line,
-            value = inout(reg) first => _,
-            looks = inout(reg) patience => _,
-            patience = in(reg) patience,
-            left = inout(reg) rounds => left,
-            options(nostack)
-        );
+        play! { line first rounds patience;
+        look ["cmp qword ptr [{line}], {value}", "je 3f"];
+        pass ["add {value}, 1", "mov qword ptr [{line}], {value}", "add {value}, 1"]; with }
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: as on x86-64.
     unsafe {
-        asm!(
-            ".p2align 6",
-            "2:",
-            "ldar {seen}, [{line}]",
-            "cmp {seen}, {value}",
-            "b.eq 3f",
-            "subs {looks}, {looks}, #1",
-            "b.ne 2b",
-            "b 4f",
-            "3:",
-            "add {value}, {value}, #1",
-            "stlr {value}, [{line}]",
-            "add {value}, {value}, #1",
-            "mov {looks}, {patience}",
-            "subs {left}, {left}, #1",
-            "b.ne 2b",
-            "4:",
-            line = in(reg) line,
-            seen = out(reg) _,
-            value = inout(reg) first => _,
-            looks = inout(reg) patience => _,
-            patience = in(reg) patience,
-            left = inout(reg) rounds => left,
-            options(nostack)
-        );
+        play! { line first rounds patience;
+        look ["ldar {seen}, [{line}]", "cmp {seen}, {value}", "b.eq 3f"];
+        pass ["add {value}, {value}, #1", "stlr {value}, [{line}]", "add {value}, {value}, #1"];
+        with seen = out(reg) _, }
     }
-    rounds - left
 }
 
 /// A way to hand a line over: [`hand_over`] or [`swap_over`].
@@ -106,43 +114,13 @@ pub type Way = unsafe fn(line: *mut u64, first: u64, rounds: u64, patience: u64)
 /// As for [`hand_over`].
 #[inline(never)]
 pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
-    if rounds == 0 {
-        return 0;
-    }
-    let patience = patience.max(1);
     #[cfg(target_arch = "x86_64")]
-    {
-        let left: u64;
-        // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that are
-        // named. Each wait ends after `patience` tries and the loop after `rounds` waits.
-        unsafe {
-            asm!(
-                ".p2align 6",
-                "2:",
-                "mov rax, {value}",
-                "lock cmpxchg qword ptr [{line}], {next}",
-                "je 3f",
-                "sub {looks}, 1",
-                "jnz 2b",
-                "jmp 4f",
-                "3:",
-                "add {value}, 2",
-                "add {next}, 2",
-                "mov {looks}, {patience}",
-                "sub {left}, 1",
-                "jnz 2b",
-                "4:",
-                line = in(reg) line,
-                value = inout(reg) first => _,
-                next = inout(reg) first.wrapping_add(1) => _,
-                looks = inout(reg) patience => _,
-                patience = in(reg) patience,
-                left = inout(reg) rounds => left,
-                out("rax") _,
-                options(nostack)
-            );
-        }
-        rounds - left
+    // SAFETY: as in `hand_over`.
+    unsafe {
+        play! { line first rounds patience;
+        look ["mov rax, {value}", "lock cmpxchg qword ptr [{line}], {next}", "je 3f"];
+        pass ["add {value}, 2", "add {next}, 2"];
+        with next = inout(reg) first.wrapping_add(1) => _, out("rax") _, }
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: the caller's promise, and the extension is there where it is used.
@@ -155,91 +133,36 @@ pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// [`swap_over`] by one instruction, for at least one round and one look.
+/// [`swap_over`] by one instruction.
 ///
 /// # Safety
 /// As for [`hand_over`], on a CPU with LSE.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "lse")]
 unsafe fn swap_over_lse(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
-    let left: u64;
-    // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that are named.
-    // Each wait ends after `patience` tries and the loop after `rounds` waits.
+    // SAFETY: as in `hand_over`.
     unsafe {
-        asm!(
-            ".p2align 6",
-            "2:",
-            "mov {seen}, {value}",
-            "casal {seen}, {next}, [{line}]",
-            "cmp {seen}, {value}",
-            "b.eq 3f",
-            "subs {looks}, {looks}, #1",
-            "b.ne 2b",
-            "b 4f",
-            "3:",
-            "add {value}, {value}, #2",
-            "add {next}, {next}, #2",
-            "mov {looks}, {patience}",
-            "subs {left}, {left}, #1",
-            "b.ne 2b",
-            "4:",
-            line = in(reg) line,
-            seen = out(reg) _,
-            value = inout(reg) first => _,
-            next = inout(reg) first.wrapping_add(1) => _,
-            looks = inout(reg) patience => _,
-            patience = in(reg) patience,
-            left = inout(reg) rounds => left,
-            options(nostack)
-        );
+        play! { line first rounds patience;
+        look ["mov {seen}, {value}", "casal {seen}, {next}, [{line}]", "cmp {seen}, {value}", "b.eq 3f"];
+        pass ["add {value}, {value}, #2", "add {next}, {next}, #2"];
+        with seen = out(reg) _, next = inout(reg) first.wrapping_add(1) => _, }
     }
-    rounds - left
 }
 
-/// [`swap_over`] on CPUs without LSE, for at least one round and one look. A store that fails although the value was the
-/// right one is a look too.
+/// [`swap_over`] on CPUs without LSE. A store that fails although the value was the right one is a look too.
 ///
 /// # Safety
 /// As for [`hand_over`].
 #[cfg(target_arch = "aarch64")]
 unsafe fn swap_over_exclusive(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
-    let left: u64;
-    // SAFETY: as for the other.
+    // SAFETY: as in `hand_over`.
     unsafe {
-        asm!(
-            ".p2align 6",
-            "2:",
-            "ldaxr {seen}, [{line}]",
-            "cmp {seen}, {value}",
-            "b.ne 5f",
-            "stlxr {failed:w}, {next}, [{line}]",
-            "cbz {failed:w}, 3f",
-            "b 6f",
-            "5:",
-            "clrex",
-            "6:",
-            "subs {looks}, {looks}, #1",
-            "b.ne 2b",
-            "b 4f",
-            "3:",
-            "add {value}, {value}, #2",
-            "add {next}, {next}, #2",
-            "mov {looks}, {patience}",
-            "subs {left}, {left}, #1",
-            "b.ne 2b",
-            "4:",
-            line = in(reg) line,
-            seen = out(reg) _,
-            failed = out(reg) _,
-            value = inout(reg) first => _,
-            next = inout(reg) first.wrapping_add(1) => _,
-            looks = inout(reg) patience => _,
-            patience = in(reg) patience,
-            left = inout(reg) rounds => left,
-            options(nostack)
-        );
+        play! { line first rounds patience;
+        look ["ldaxr {seen}, [{line}]", "cmp {seen}, {value}", "b.ne 5f", "stlxr {failed:w}, {next}, [{line}]",
+            "cbz {failed:w}, 3f", "b 6f", "5:", "clrex", "6:"];
+        pass ["add {value}, {value}, #2", "add {next}, {next}, #2"];
+        with seen = out(reg) _, failed = out(reg) _, next = inout(reg) first.wrapping_add(1) => _, }
     }
-    rounds - left
 }
 
 #[cfg(test)]
@@ -254,18 +177,8 @@ mod tests {
             ("store", hand_over as Way),
             ("cas", swap_over),
             #[cfg(target_arch = "aarch64")]
-            ("exclusive", exclusive),
+            ("exclusive", swap_over_exclusive),
         ])
-    }
-
-    /// What [`swap_over`] is on a CPU without LSE.
-    ///
-    /// # Safety
-    /// As for [`hand_over`].
-    #[cfg(target_arch = "aarch64")]
-    unsafe fn exclusive(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
-        // SAFETY: the caller's promise.
-        if rounds == 0 { 0 } else { unsafe { swap_over_exclusive(line, first, rounds, patience.max(1)) } }
     }
 
     /// Plays one side to its end, however often the partner is not running meanwhile; the rounds completed.

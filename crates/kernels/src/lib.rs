@@ -59,6 +59,7 @@ pub mod flush;
 pub mod handover;
 pub mod heavy;
 pub mod hint;
+mod leaf;
 pub mod prefetch;
 pub mod primes;
 pub mod stream;

@@ -5,7 +5,7 @@
 //! anywhere. Every number is divided by 2, 3, 4 … until a divisor is found or its square is above the number:
 //! plain, as the published comparisons do it, with 64-bit division as they do.
 
-use std::arch::global_asm;
+use crate::leaf::leaf;
 
 /// A pass of the published comparisons counts the primes below this.
 pub const LIMIT: u64 = 1_000_000;
@@ -24,13 +24,7 @@ pub const INSTRUCTIONS: u64 =
 // for indirect branches, which kernels that check them ask for and other CPUs take as a nop. The inner loop
 // begins a 64-byte block and lies inside of it.
 #[cfg(target_arch = "x86_64")]
-global_asm!(
-    ".pushsection .text.linespeed_primes,\"ax\",@progbits",
-    ".p2align 12",
-    ".globl linespeed_primes",
-    ".hidden linespeed_primes",
-    ".type linespeed_primes,@function",
-    "linespeed_primes:",
+leaf! { "linespeed_primes" align 12 [
     "endbr64",
     "mov r8, rdi",  // r8: the number
     "xor r9d, r9d", // r9: primes so far
@@ -70,21 +64,9 @@ global_asm!(
     "4:",
     "add r9, 1",
     "jmp 3b",
-    ".size linespeed_primes, . - linespeed_primes",
-    ".globl linespeed_primes_end",
-    ".hidden linespeed_primes_end",
-    "linespeed_primes_end:",
-    ".p2align 12, 0xcc",
-    ".popsection",
-);
+] after [".p2align 12, 0xcc"] }
 #[cfg(target_arch = "aarch64")]
-global_asm!(
-    ".pushsection .text.linespeed_primes,\"ax\",@progbits",
-    ".p2align 12",
-    ".globl linespeed_primes",
-    ".hidden linespeed_primes",
-    ".type linespeed_primes,@function",
-    "linespeed_primes:",
+leaf! { "linespeed_primes" align 12 [
     "hint #34", // bti c
     "mov x9, #2",
     "cmp x0, x9",
@@ -120,13 +102,7 @@ global_asm!(
     "4:",
     "add x11, x11, #1",
     "b 3b",
-    ".size linespeed_primes, . - linespeed_primes",
-    ".globl linespeed_primes_end",
-    ".hidden linespeed_primes_end",
-    "linespeed_primes_end:",
-    ".p2align 12, 0",
-    ".popsection",
-);
+] after [".p2align 12, 0"] }
 
 /// Instructions of a call that finds no number in its range, from the first to the return: what a call has
 /// beside those of its numbers.

@@ -16,7 +16,7 @@ pub use declared::{CONSTANT, Op, Stores, Stream};
 
 /// Every loop of this instruction set, narrowest vectors first. Not each is usable on each CPU.
 pub fn all() -> &'static [Stream] {
-    &loops::LOOPS
+    loops::LOOPS.as_flattened()
 }
 
 /// The loop for these, if this instruction set has it: reading has only regular stores. It may still not be

@@ -1,19 +1,9 @@
 //! The instruction set extension that a kernel is written for.
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 /// The vectors that a kernel uses, narrowest first.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Variant {
     /// General-purpose registers only.
@@ -30,7 +20,7 @@ pub enum Variant {
 
 impl Variant {
     /// All of them, narrowest first within an instruction set.
-    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
     /// Whether this CPU has it and the kernel saves its registers. Asks the CPU itself, so it is right under
     /// emulators and hypervisors that hide extensions.

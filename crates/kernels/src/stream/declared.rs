@@ -1,21 +1,11 @@
 //! What a loop over arrays is: its operation, its stores, its declared work.
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::{Variant, Work};
 
 /// What a loop does with its arrays; the words are STREAM's.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Op {
     /// Loads `a`.
@@ -43,7 +33,7 @@ pub const CONSTANT: f64 = 3.0;
 
 impl Op {
     /// All of them.
-    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
     /// Its name in a record.
     pub fn name(self) -> &'static str {
@@ -66,19 +56,7 @@ impl Op {
 }
 
 /// How a loop stores.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Stores {
     /// Into the cache; a line that is not there is read first.
@@ -90,7 +68,7 @@ pub enum Stores {
 
 impl Stores {
     /// Both.
-    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
     /// Its name in a record.
     pub fn name(self) -> &'static str {

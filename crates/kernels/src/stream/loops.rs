@@ -51,7 +51,7 @@ macro_rules! stream_loop {
 }
 #[cfg(target_arch = "aarch64")]
 macro_rules! stream_loop {
-    ($name:ident, $op:ident, [$($body:expr),*]) => {
+    ($name:ident, $op:ident, [$($setup:expr),*], [$($body:expr),*], []) => {
         pub(super) unsafe fn $name(dst: *mut f64, a: *const f64, b: *const f64, bytes: usize) {
             let iterations = bytes / Op::$op.block();
             if iterations == 0 {
@@ -61,7 +61,7 @@ macro_rules! stream_loop {
             // whole blocks of them only. The registers that it writes are named.
             unsafe {
                 asm!(
-                    "dup v31.2d, v31.d[0]",
+                    $($setup,)*
                     ".p2align 6",
                     "2:",
                     $($body,)*
@@ -83,74 +83,70 @@ macro_rules! stream_loop {
     };
 }
 
-/// A load into vector register 0 and a store from register `$r`, at the place that [`per_line`] has come to.
-#[cfg(target_arch = "x86_64")]
-macro_rules! load {
-    ($load:literal $vector:literal $base:literal) => {
-        concat!($load, " ", $vector, "0, [", $base, "+\\line+\\part]")
-    };
-}
-#[cfg(target_arch = "x86_64")]
-macro_rules! store {
-    ($store:literal $vector:literal $r:literal) => {
-        concat!($store, " [rdi+\\line+\\part], ", $vector, $r)
-    };
-}
-
-/// Defines a module with the storing loops of one vector width of x86-64 and one kind of stores. Loads and
-/// stores are given by name; the arithmetic works on vector register 0 and has [`CONSTANT`] in each lane of
-/// 15.
-#[cfg(target_arch = "x86_64")]
-macro_rules! x86_stores {
+/// Defines a module with the storing loops of one vector width and one kind of stores. `store` and `fill` store vector
+/// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` leave in register 0 what the
+/// operation stores. The words after the parts move the pointers on.
+macro_rules! storing_loops {
     (
-        $module:ident $v:literal $parts:literal $load:literal $store:literal
-        splat [$($splat:literal),*] scale [$scale:literal] add [$add:literal] triad [$($triad:literal),*]
-        finish [$($finish:literal),*]
+        $module:ident $parts:literal $dst:literal $a:literal $b:literal setup $setup:tt
+        store [$store:expr] fill [$fill:expr] load [$load:expr] copy [$($copy:expr),*] scale [$($scale:expr),*]
+        add [$($add:expr),*] triad [$($triad:expr),*] finish $finish:tt
     ) => {
         mod $module {
             use super::*;
 
-            stream_loop! { write, Write, [$($splat),*], [
-                per_line!($parts, "0, 64, 128, 192", [store!($store $v "15")]),
-                "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { copy, Copy, [], [
-                per_line!($parts, "0, 64, 128, 192", [load!($load $v "rsi"), store!($store $v "0")]),
-                "add rsi, 256", "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { scale, Scale, [$($splat),*], [
-                per_line!($parts, "0, 64, 128, 192", [load!($load $v "rsi"), $scale, store!($store $v "0")]),
-                "add rsi, 256", "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { add, Add, [], [
-                per_line!($parts, "0, 64, 128, 192", [load!($load $v "rsi"), $add, store!($store $v "0")]),
-                "add rsi, 256", "add rdx, 256", "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { triad, Triad, [$($splat),*], [
-                per_line!($parts, "0, 64, 128, 192", [
-                    load!($load $v "rdx"), $($triad,)* store!($store $v "0")
-                ]),
-                "add rsi, 256", "add rdx, 256", "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { read3write1, Read3Write1, [$($splat),*], [
-                per_line!($parts, "0, 64, 128", [load!($load $v "rdi")]),
-                per_line!($parts, "192", [store!($store $v "15")]),
-                "add rdi, 256"
-            ], [$($finish),*] }
-            stream_loop! { read2write1, Read2Write1, [$($splat),*], [
-                per_line!($parts, "0, 64", [load!($load $v "rdi")]),
-                per_line!($parts, "128", [store!($store $v "15")]),
-                per_line!($parts, "192, 256", [load!($load $v "rdi")]),
-                per_line!($parts, "320", [store!($store $v "15")]),
-                "add rdi, 384"
-            ], [$($finish),*] }
-            stream_loop! { read1write1, Read1Write1, [$($splat),*], [
-                per_line!($parts, "0", [load!($load $v "rdi")]),
-                per_line!($parts, "64", [store!($store $v "15")]),
-                per_line!($parts, "128", [load!($load $v "rdi")]),
-                per_line!($parts, "192", [store!($store $v "15")]),
-                "add rdi, 256"
-            ], [$($finish),*] }
+            stream_loop! { write, Write, $setup, [
+                per_line!($parts, "0, 64, 128, 192", [$fill]), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { copy, Copy, $setup, [
+                per_line!($parts, "0, 64, 128, 192", [$($copy,)* $store]),
+                concat!($a, "256"), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { scale, Scale, $setup, [
+                per_line!($parts, "0, 64, 128, 192", [$($scale,)* $store]),
+                concat!($a, "256"), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { add, Add, $setup, [
+                per_line!($parts, "0, 64, 128, 192", [$($add,)* $store]),
+                concat!($a, "256"), concat!($b, "256"), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { triad, Triad, $setup, [
+                per_line!($parts, "0, 64, 128, 192", [$($triad,)* $store]),
+                concat!($a, "256"), concat!($b, "256"), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { read3write1, Read3Write1, $setup, [
+                per_line!($parts, "0, 64, 128", [$load]), per_line!($parts, "192", [$fill]), concat!($dst, "256")
+            ], $finish }
+            stream_loop! { read2write1, Read2Write1, $setup, [
+                per_line!($parts, "0, 64", [$load]), per_line!($parts, "128", [$fill]),
+                per_line!($parts, "192, 256", [$load]), per_line!($parts, "320", [$fill]), concat!($dst, "384")
+            ], $finish }
+            stream_loop! { read1write1, Read1Write1, $setup, [
+                per_line!($parts, "0", [$load]), per_line!($parts, "64", [$fill]),
+                per_line!($parts, "128", [$load]), per_line!($parts, "192", [$fill]), concat!($dst, "256")
+            ], $finish }
+        }
+    };
+}
+
+/// Defines the storing loops of one vector width of x86-64 and one kind of stores. The arithmetic works on vector
+/// register 0 and has [`CONSTANT`] in each lane of 15.
+#[cfg(target_arch = "x86_64")]
+macro_rules! x86_stores {
+    (
+        $module:ident $v:literal $parts:literal $load:literal $store:literal
+        setup $setup:tt scale [$scale:literal] add [$add:literal] triad [$($triad:literal),*] finish $finish:tt
+    ) => {
+        storing_loops! {
+            $module $parts "add rdi, " "add rsi, " "add rdx, " setup $setup
+            store [concat!($store, " [rdi+\\line+\\part], ", $v, "0")]
+            fill [concat!($store, " [rdi+\\line+\\part], ", $v, "15")]
+            load [concat!($load, " ", $v, "0, [rdi+\\line+\\part]")]
+            copy [concat!($load, " ", $v, "0, [rsi+\\line+\\part]")]
+            scale [concat!($load, " ", $v, "0, [rsi+\\line+\\part]"), $scale]
+            add [concat!($load, " ", $v, "0, [rsi+\\line+\\part]"), $add]
+            triad [concat!($load, " ", $v, "0, [rdx+\\line+\\part]") $(, $triad)*]
+            finish $finish
         }
     };
 }
@@ -162,20 +158,20 @@ macro_rules! x86_loops {
     (
         $read:ident $regular:ident $streaming:ident $v:literal $parts:literal
         $load:literal $nontemporal:literal
-        splat $splat:tt scale $scale:tt add $add:tt triad $triad:tt finish [$($finish:literal),*]
+        setup $setup:tt scale $scale:tt add $add:tt triad $triad:tt finish [$($finish:literal),*]
     ) => {
-        stream_loop! { $read, Read, [], [
-            per_line!($parts, "0, 64, 128, 192", [load!($load $v "rsi")]),
+        stream_loop! { $read, Read, $setup, [
+            per_line!($parts, "0, 64, 128, 192", [concat!($load, " ", $v, "0, [rsi+\\line+\\part]")]),
             "add rsi, 256"
         ], [$($finish),*] }
         x86_stores! {
             $regular $v $parts $load $load
-            splat $splat scale $scale add $add triad $triad finish [$($finish),*]
+            setup $setup scale $scale add $add triad $triad finish [$($finish),*]
         }
         // Non-temporal stores are weakly ordered: the fence makes them visible, and is part of their time.
         x86_stores! {
             $streaming $v $parts $load $nontemporal
-            splat $splat scale $scale add $add triad $triad finish ["sfence" $(, $finish)*]
+            setup $setup scale $scale add $add triad $triad finish ["sfence" $(, $finish)*]
         }
     };
 }
@@ -183,7 +179,7 @@ macro_rules! x86_loops {
 #[cfg(target_arch = "x86_64")]
 x86_loops! {
     sse2_read sse2 sse2_streaming "xmm" "0, 16, 32, 48" "movaps" "movntps"
-    splat ["unpcklpd xmm15, xmm15"]
+    setup ["unpcklpd xmm15, xmm15"]
     scale ["mulpd xmm0, xmm15"]
     add ["addpd xmm0, [rdx+\\line+\\part]"]
     triad ["mulpd xmm0, xmm15", "addpd xmm0, [rsi+\\line+\\part]"]
@@ -192,7 +188,7 @@ x86_loops! {
 #[cfg(target_arch = "x86_64")]
 x86_loops! {
     avx2_read avx2 avx2_streaming "ymm" "0, 32" "vmovaps" "vmovntps"
-    splat ["vbroadcastsd ymm15, xmm15"]
+    setup ["vbroadcastsd ymm15, xmm15"]
     scale ["vmulpd ymm0, ymm0, ymm15"]
     add ["vaddpd ymm0, ymm0, [rdx+\\line+\\part]"]
     triad ["vfmadd213pd ymm0, ymm15, [rsi+\\line+\\part]"]
@@ -201,84 +197,43 @@ x86_loops! {
 #[cfg(target_arch = "x86_64")]
 x86_loops! {
     avx512_read avx512 avx512_streaming "zmm" "0" "vmovaps" "vmovntps"
-    splat ["vbroadcastsd zmm15, xmm15"]
+    setup ["vbroadcastsd zmm15, xmm15"]
     scale ["vmulpd zmm0, zmm0, zmm15"]
     add ["vaddpd zmm0, zmm0, [rdx+\\line+\\part]"]
     triad ["vfmadd213pd zmm0, zmm15, [rsi+\\line+\\part]"]
     finish ["vzeroupper"]
 }
 
-/// Defines a module with the storing loops of aarch64 with one kind of stores. Vectors move in pairs of 32
-/// bytes; the arithmetic works on the pair v0, v1, with the second array in v2, v3 and [`CONSTANT`] in v31.
+/// Defines the storing loops of aarch64 with one kind of stores. Vectors move in pairs of 32 bytes; the arithmetic
+/// works on the pair v0, v1, with the second array in v2, v3 and [`CONSTANT`] in v31.
 #[cfg(target_arch = "aarch64")]
 macro_rules! neon_stores {
     ($module:ident $store:literal) => {
-        mod $module {
-            use super::*;
-
-            stream_loop! { write, Write, [
-                per_line!("0, 32", "0, 64, 128, 192", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                "add x0, x0, #256"
-            ] }
-            stream_loop! { copy, Copy, [
-                per_line!("0, 32", "0, 64, 128, 192", [
-                    "ldp q0, q1, [x1, #\\line+\\part]",
-                    concat!($store, " q0, q1, [x0, #\\line+\\part]")
-                ]),
-                "add x1, x1, #256", "add x0, x0, #256"
-            ] }
-            stream_loop! { scale, Scale, [
-                per_line!("0, 32", "0, 64, 128, 192", [
-                    "ldp q0, q1, [x1, #\\line+\\part]",
-                    "fmul v0.2d, v0.2d, v31.2d", "fmul v1.2d, v1.2d, v31.2d",
-                    concat!($store, " q0, q1, [x0, #\\line+\\part]")
-                ]),
-                "add x1, x1, #256", "add x0, x0, #256"
-            ] }
-            stream_loop! { add, Add, [
-                per_line!("0, 32", "0, 64, 128, 192", [
-                    "ldp q0, q1, [x1, #\\line+\\part]", "ldp q2, q3, [x2, #\\line+\\part]",
-                    "fadd v0.2d, v0.2d, v2.2d", "fadd v1.2d, v1.2d, v3.2d",
-                    concat!($store, " q0, q1, [x0, #\\line+\\part]")
-                ]),
-                "add x1, x1, #256", "add x2, x2, #256", "add x0, x0, #256"
-            ] }
-            stream_loop! { triad, Triad, [
-                per_line!("0, 32", "0, 64, 128, 192", [
-                    "ldp q0, q1, [x1, #\\line+\\part]", "ldp q2, q3, [x2, #\\line+\\part]",
-                    "fmla v0.2d, v2.2d, v31.2d", "fmla v1.2d, v3.2d, v31.2d",
-                    concat!($store, " q0, q1, [x0, #\\line+\\part]")
-                ]),
-                "add x1, x1, #256", "add x2, x2, #256", "add x0, x0, #256"
-            ] }
-            stream_loop! { read3write1, Read3Write1, [
-                per_line!("0, 32", "0, 64, 128", ["ldp q0, q1, [x0, #\\line+\\part]"]),
-                per_line!("0, 32", "192", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                "add x0, x0, #256"
-            ] }
-            stream_loop! { read2write1, Read2Write1, [
-                per_line!("0, 32", "0, 64", ["ldp q0, q1, [x0, #\\line+\\part]"]),
-                per_line!("0, 32", "128", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                per_line!("0, 32", "192, 256", ["ldp q0, q1, [x0, #\\line+\\part]"]),
-                per_line!("0, 32", "320", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                "add x0, x0, #384"
-            ] }
-            stream_loop! { read1write1, Read1Write1, [
-                per_line!("0, 32", "0", ["ldp q0, q1, [x0, #\\line+\\part]"]),
-                per_line!("0, 32", "64", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                per_line!("0, 32", "128", ["ldp q0, q1, [x0, #\\line+\\part]"]),
-                per_line!("0, 32", "192", [concat!($store, " q31, q31, [x0, #\\line+\\part]")]),
-                "add x0, x0, #256"
-            ] }
+        storing_loops! {
+            $module "0, 32" "add x0, x0, #" "add x1, x1, #" "add x2, x2, #" setup ["dup v31.2d, v31.d[0]"]
+            store [concat!($store, " q0, q1, [x0, #\\line+\\part]")]
+            fill [concat!($store, " q31, q31, [x0, #\\line+\\part]")]
+            load ["ldp q0, q1, [x0, #\\line+\\part]"]
+            copy ["ldp q0, q1, [x1, #\\line+\\part]"]
+            scale ["ldp q0, q1, [x1, #\\line+\\part]", "fmul v0.2d, v0.2d, v31.2d", "fmul v1.2d, v1.2d, v31.2d"]
+            add [
+                "ldp q0, q1, [x1, #\\line+\\part]", "ldp q2, q3, [x2, #\\line+\\part]",
+                "fadd v0.2d, v0.2d, v2.2d", "fadd v1.2d, v1.2d, v3.2d"
+            ]
+            triad [
+                "ldp q0, q1, [x1, #\\line+\\part]", "ldp q2, q3, [x2, #\\line+\\part]",
+                "fmla v0.2d, v2.2d, v31.2d", "fmla v1.2d, v3.2d, v31.2d"
+            ]
+            finish []
         }
     };
 }
 
 #[cfg(target_arch = "aarch64")]
-stream_loop! { neon_read, Read, [
+stream_loop! { neon_read, Read, [], [
     per_line!("0, 32", "0, 64, 128, 192", ["ldp q0, q1, [x1, #\\line+\\part]"]),
     "add x1, x1, #256"
-] }
+], [] }
 #[cfg(target_arch = "aarch64")]
 neon_stores! { neon "stp" }
 #[cfg(target_arch = "aarch64")]
@@ -300,20 +255,12 @@ macro_rules! list {
     };
 }
 
+/// By vector width.
 #[cfg(target_arch = "x86_64")]
-pub(super) static LOOPS: [Stream; 3 * PER_VARIANT] = {
-    let widths: [[Stream; PER_VARIANT]; 3] = [
-        list!(Sse2 sse2_read sse2 sse2_streaming),
-        list!(Avx2 avx2_read avx2 avx2_streaming),
-        list!(Avx512 avx512_read avx512 avx512_streaming),
-    ];
-    let mut all = [widths[0][0]; 3 * PER_VARIANT];
-    let mut i = 0;
-    while i < all.len() {
-        all[i] = widths[i / PER_VARIANT][i % PER_VARIANT];
-        i += 1;
-    }
-    all
-};
+pub(super) static LOOPS: [[Stream; PER_VARIANT]; 3] = [
+    list!(Sse2 sse2_read sse2 sse2_streaming),
+    list!(Avx2 avx2_read avx2 avx2_streaming),
+    list!(Avx512 avx512_read avx512 avx512_streaming),
+];
 #[cfg(target_arch = "aarch64")]
-pub(super) static LOOPS: [Stream; PER_VARIANT] = list!(Neon neon_read neon neon_streaming);
+pub(super) static LOOPS: [[Stream; PER_VARIANT]; 1] = [list!(Neon neon_read neon neon_streaming)];
