@@ -24,7 +24,7 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// For a run that may take `seconds` in all, as far as that is known.
+    /// For a run that may take `seconds` in all; 0 where nobody knows yet.
     pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
