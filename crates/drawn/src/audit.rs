@@ -8,7 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use report::view::{Field, Screen, Span, Table, Weight, capitalized, cut};
+use report::view::{Field, Screen, Span, Table, capitalized, cut};
 
 use super::busy;
 
@@ -222,7 +222,7 @@ fn fields<'a>() -> [Field<Audited<'a>>; 5] {
 fn settable(title: &str, knobs: &[&Audited]) -> Table {
     let mut table = Table::with_fields(title, None, &fields());
     for knob in knobs {
-        table.weigh_row(if knob.stand == Stand::Noisy { Weight::Worse } else { Weight::Plain });
+        table.weigh_row((knob.stand == Stand::Noisy).then_some(true));
         table.item(&fields(), knob);
     }
     table.finished()

@@ -2,14 +2,13 @@
 
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
-use record::diagnosis::Finding;
 use record::difference::Verdict;
 use record::phrase::count_noun;
 use record::units::{bound, percent, significant};
 use record::{Text, text};
 use serde_json::{Value, json};
 
-use super::knob_changes::write_plan;
+use super::knob_changes::knobs_planned;
 use super::proof;
 use report::view::{Screen, Span, Tone, loss, severity};
 
@@ -47,7 +46,7 @@ pub fn fix(screen: &mut Screen, fixed: &Fixed) {
     match fixed.proof {
         Some(measured) => proof::proof(screen, measured),
         None if !fixed.outlook.is_done() => {
-            write_plan(screen, &fixed.outlook.plan, "set only during the measurement", false);
+            knobs_planned(screen, &fixed.outlook.plan, "set only during the measurement", false);
         }
         None => {}
     }
@@ -59,7 +58,8 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     let Fix { number, finding, value, .. } = fixed.fix;
     let Outlook { now, then, notes, .. } = fixed.outlook;
     screen.paragraph(&[Span::plain(format!("{number}. "))], Tone::Strong, &finding.what);
-    screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected(finding));
+    let expected = format!("{}: {}", severity(finding.severity), loss(finding));
+    screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected);
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
         true => format!("{knob} is already {now}. Measure again: linespeed"),
@@ -69,10 +69,6 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     for note in notes {
         screen.paragraph(&[Span::plain("   ")], Tone::Quiet, note);
     }
-}
-
-fn expected(finding: &Finding) -> String {
-    format!("{}: {}", severity(finding.severity), loss(finding))
 }
 
 fn foot(screen: &mut Screen, fixed: &Fixed) {

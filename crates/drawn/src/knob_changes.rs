@@ -42,13 +42,8 @@ pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     }
 }
 
-/// What `--dry-run` would set; a command would get the page cache dropped.
-pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, drop_caches: bool) {
-    write_plan(screen, plan, "set while the command runs", drop_caches);
-}
-
-/// The same; `held`: of what a process holds, while what.
-pub(super) fn write_plan(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
+/// What a plan would set, `held` by a process, while what; a command would get the page cache dropped.
+pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
     let mut set: Knobs = plan.changes.iter().map(|change| (change.knob.as_str(), describe(change))).collect();
     let compound = plan.compound_changes.iter();
     set.extend(compound.map(|(name, compound)| (*name, describe(&compound.as_change()))));

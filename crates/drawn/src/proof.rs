@@ -2,7 +2,7 @@
 
 use experiment::prove::Proof;
 
-use report::view::{Screen, Table, Weight};
+use report::view::{Screen, Table};
 
 /// The proof: `linespeed quiet --prove`.
 pub fn proof(screen: &mut Screen, proof: &Proof) {
@@ -12,11 +12,7 @@ pub fn proof(screen: &mut Screen, proof: &Proof) {
     let mut last = String::new();
     for (name, figure, compared) in &proof.compared {
         let (name, comparison) = (name.to_string(), &compared.comparison);
-        table.weigh_row(match comparison.is_less() {
-            None => Weight::Plain,
-            Some(less) if less == figure.less_is_better => Weight::Better,
-            Some(_) => Weight::Worse,
-        });
+        table.weigh_row(comparison.is_less().map(|less| less != figure.less_is_better));
         table.row(vec![
             if name == last { String::new() } else { name.clone() },
             figure.name.to_owned(),

@@ -8,55 +8,46 @@ use serde_json::{Value, json};
 use report::view::{Screen, Span, Tone};
 
 /// A recipe as `linespeed scale --list` shows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedRecipe {
-    /// Its name.
-    pub name: String,
-    /// What it measures.
-    pub what: String,
-    /// Its file, for one that does not ship with linespeed.
-    pub file: Option<String>,
-    /// Its settings: name, usual value, what it is.
-    pub settings: Vec<(String, String, String)>,
+    name: String,
+    /// The recipe, or why a file of the user's cannot be read.
+    found: Result<Recipe, ReadError>,
     /// The programs that are missing here, with the way out.
-    pub missing: Option<String>,
-    /// Why it cannot be read.
-    pub broken: Option<String>,
+    missing: Option<String>,
 }
 
 impl ListedRecipe {
-    /// What is to be shown of a recipe, of which a file of the user's may be broken. Its programs are looked for in `folders`;
-    /// `os_release` is the text of /etc/os-release.
+    /// What is to be shown of a recipe. Its programs are looked for in `folders`; `os_release` is the text of /etc/os-release.
     pub fn new(
         name: String,
-        found: Result<Recipe, ReadError>,
+        mut found: Result<Recipe, ReadError>,
         folders: &[PathBuf],
         os_release: &str,
     ) -> Self {
-        let mut recipe = match found {
-            Ok(recipe) => recipe,
-            Err(error) => return Self { name, broken: Some(error.to_string()), ..Self::default() },
-        };
-        let missing = recipe.find_programs(folders, os_release).err();
-        let file = match recipe.origin {
+        let missing = found.as_mut().ok().and_then(|recipe| recipe.find_programs(folders, os_release).err());
+        Self { name, found, missing }
+    }
+
+    /// Its file, for one that does not ship with linespeed.
+    fn file(&self) -> Option<String> {
+        match &self.found.as_ref().ok()?.origin {
             Origin::BuiltIn => None,
             Origin::File(path) => Some(path.to_string_lossy().into_owned()),
-        };
-        let settings =
-            recipe.settings.into_iter().map(|(name, setting)| (name, setting.value, setting.what)).collect();
-        Self { name, what: recipe.what, file, settings, missing, broken: None }
+        }
     }
 
     /// The same for programs.
     pub fn to_json(&self) -> Value {
-        let setting = |(name, value, what): &(String, String, String)| json!({"name": name, "value": value, "what": what});
+        let recipe = self.found.as_ref();
+        let settings = recipe.iter().flat_map(|recipe| &recipe.settings);
+        let settings = settings.map(|(name, of)| json!({"name": name, "value": of.value, "what": of.what}));
         json!({
             "name": self.name,
-            "what": self.what,
-            "file": self.file,
-            "settings": self.settings.iter().map(setting).collect::<Value>(),
+            "what": recipe.map_or("", |recipe| &recipe.what),
+            "file": self.file(),
+            "settings": settings.collect::<Value>(),
             "missing": self.missing,
-            "error": self.broken,
+            "error": recipe.err().map(ToString::to_string),
         })
     }
 }
@@ -72,34 +63,36 @@ pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
 }
 
 /// What one measures, what can be set, and what it lacks.
-fn whole(recipe: &ListedRecipe, screen: &mut Screen) {
-    let state = match (&recipe.broken, &recipe.missing) {
-        (Some(_), _) => "  cannot be read",
-        (None, Some(_)) => "  not installed here",
-        (None, None) => "",
+fn whole(listed: &ListedRecipe, screen: &mut Screen) {
+    let state = match (&listed.found, &listed.missing) {
+        (Err(_), _) => "  cannot be read",
+        (Ok(_), Some(_)) => "  not installed here",
+        (Ok(_), None) => "",
     };
     screen.blank();
-    screen.line(&[Span::strong(&recipe.name), Span::quiet(state)]);
-    let texts = [Some(&recipe.what), recipe.broken.as_ref(), recipe.missing.as_ref()];
-    for text in texts.into_iter().flatten().filter(|text| !text.is_empty()) {
+    screen.line(&[Span::strong(&listed.name), Span::quiet(state)]);
+    let what = listed.found.as_ref().map_or_else(ToString::to_string, |recipe| recipe.what.clone());
+    for text in [Some(&what), listed.missing.as_ref()].into_iter().flatten().filter(|text| !text.is_empty()) {
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
     }
-    for (name, value, what) in &recipe.settings {
-        let what = if what.is_empty() { String::new() } else { format!(": {what}") };
-        screen.hanging("  --set ", "        ", format!("{name}={value}{what}"));
+    for (name, setting) in listed.found.iter().flat_map(|recipe| &recipe.settings) {
+        let what = if setting.what.is_empty() { String::new() } else { format!(": {}", setting.what) };
+        screen.hanging("  --set ", "        ", format!("{name}={}{what}", setting.value));
     }
-    if let Some(file) = &recipe.file {
+    if let Some(file) = listed.file() {
         screen.hanging("  from ", "       ", file);
     }
 }
 
 /// A line or two each: the name, and the first clause of what it measures.
 fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
-    let tell = |recipe: &ListedRecipe| {
-        let sentence = recipe.what.split(". ").next().unwrap_or_default().trim_end_matches('.');
-        let clause = sentence.split(": ").next().unwrap_or_default();
-        let missing = if recipe.missing.is_some() { " (not installed here)" } else { "" };
-        (recipe.name.clone(), recipe.broken.clone().unwrap_or(format!("{clause}{missing}")))
+    let tell = |listed: &ListedRecipe| {
+        let clause = |recipe: &Recipe| {
+            let sentence = recipe.what.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            let missing = if listed.missing.is_some() { " (not installed here)" } else { "" };
+            format!("{}{missing}", sentence.split(": ").next().unwrap_or_default())
+        };
+        (listed.name.clone(), listed.found.as_ref().map_or_else(ToString::to_string, clause))
     };
     screen.list("", listed.iter().map(tell));
     screen.more("--all (settings, missing items)");

@@ -152,14 +152,12 @@ pub fn keep(
     let Some(destination) = destination else { return (None, Ok(())) };
     let kept = as_json(record.to_json())
         .and_then(|json| files::write_or_rescue(destination, is_named(options), &json));
-    if let Ok(path) = &kept {
-        files::extend_index(path);
-    }
-    match (kept, &options.out.label) {
-        (Err(failure), _) => (None, Err(failure)),
-        (Ok(path), None) => (Some(path), Ok(())),
-        (Ok(path), Some(label)) => {
-            let labelled = files::label_record(label, &path);
+    match kept {
+        Err(failure) => (None, Err(failure)),
+        Ok(path) => {
+            files::extend_index(&path);
+            let label = options.out.label.as_ref();
+            let labelled = label.map_or(Ok(()), |label| files::label_record(label, &path));
             (Some(path), labelled)
         }
     }

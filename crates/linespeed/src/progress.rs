@@ -12,18 +12,20 @@ use crate::options::Out;
 use crate::output;
 
 /// Shows how far a run is.
-pub struct Shown {
+pub struct Shown<'a> {
+    out: &'a Out,
     bar: Option<ProgressBar>,
-    verbose: bool,
     done: f64,
     current: f64,
-    name: String,
+    /// What is measured or run.
+    pub name: String,
     began: Instant,
+    said_left: bool,
 }
 
-impl Shown {
-    /// For a run that may take `seconds` in all.
-    pub fn new(out: &Out, seconds: f64) -> Self {
+impl<'a> Shown<'a> {
+    /// For a run that may take `seconds` in all; 0 where nobody knows yet.
+    pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
             // Few redraws, and only when there is news: drawing happens beside measuring.
@@ -33,18 +35,33 @@ impl Shown {
             }
             bar
         });
-        Self {
-            bar,
-            verbose: out.verbose,
-            done: 0.0,
-            current: 0.0,
-            name: String::new(),
-            began: Instant::now(),
+        let (name, began) = (name.to_owned(), Instant::now());
+        Self { out, bar, done: 0.0, current: 0.0, name, began, said_left: false }
+    }
+
+    /// A line with `--verbose`.
+    pub fn verbose(&self, words: &str) {
+        output::verbose(self.out, words);
+    }
+
+    /// Before the first run of a command, with the time that all of them may take.
+    pub fn begin_runs(&mut self, seconds: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length((seconds * 1000.0) as u64);
         }
+        let name = self.name.clone();
+        self.begin(&name, seconds);
+    }
+
+    /// A run of `all` is done.
+    pub fn done(&mut self, done: usize, all: usize, says: &str) {
+        self.verbose(&format!("{done} of {all}: {says}"));
+        self.advance(done as f64 / all.max(1) as f64);
     }
 
     fn show(&self, done: f64) {
-        if let Some(bar) = &self.bar {
+        // Before the time of all runs is known there is nothing to show.
+        if let Some(bar) = self.bar.as_ref().filter(|bar| bar.length() > Some(0)) {
             let total = bar.length().unwrap_or(0) as f64 / 1000.0;
             bar.set_message(format!("{:.0} s left", (total - done).max(0.0)));
             bar.set_position((done * 1000.0) as u64);
@@ -59,7 +76,7 @@ impl Shown {
     }
 }
 
-impl Progress for Shown {
+impl Progress for Shown<'_> {
     fn begin(&mut self, measurement: &str, seconds: f64) {
         self.name = measurement.to_owned();
         self.current = seconds;
@@ -77,7 +94,7 @@ impl Progress for Shown {
     fn end(&mut self) {
         self.done += self.current;
         self.show(self.done);
-        if self.verbose {
+        if self.out.verbose {
             let line = format!(
                 "{}: {:.1} s of about {:.1} s",
                 self.name,
@@ -94,50 +111,7 @@ impl Progress for Shown {
     }
 }
 
-/// Shows how far the runs of a command are.
-pub struct RunProgress<'a> {
-    out: &'a Out,
-    /// What is run.
-    pub name: String,
-    bar: Option<Shown>,
-    said_left: bool,
-}
-
-impl<'a> RunProgress<'a> {
-    /// Before the first run.
-    pub fn new(out: &'a Out, name: &str) -> Self {
-        Self { out, name: name.to_owned(), bar: None, said_left: false }
-    }
-
-    /// A line with `--verbose`.
-    pub fn verbose(&self, words: &str) {
-        output::verbose(self.out, words);
-    }
-
-    /// Time limit of all runs.
-    pub fn begin(&mut self, seconds: f64) {
-        let mut bar = Shown::new(self.out, seconds);
-        bar.begin(&self.name, seconds);
-        self.bar = Some(bar);
-    }
-
-    /// A run of `all` is done.
-    pub fn done(&mut self, done: usize, all: usize, says: &str) {
-        self.verbose(&format!("{done} of {all}: {says}"));
-        if let Some(bar) = &mut self.bar {
-            bar.advance(done as f64 / all.max(1) as f64);
-        }
-    }
-
-    /// Clears the bar.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish();
-        }
-    }
-}
-
-impl RunObserver for RunProgress<'_> {
+impl RunObserver for Shown<'_> {
     fn left(&mut self, names: &[String]) {
         if !self.out.quiet_output && !self.said_left {
             self.said_left = true;

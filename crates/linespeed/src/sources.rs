@@ -64,7 +64,9 @@ pub fn locate(argument: &str) -> PathBuf {
 /// A record's file; `-` is standard input, `reference:NAME` a machine that ships with linespeed.
 fn file(path: &Path) -> Result<Record, Failure> {
     if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX)) {
-        return reference_record(name);
+        let machine = reference_machine(name)?;
+        let failed = |trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name));
+        return machine.record(env!("CARGO_PKG_VERSION")).map_err(failed);
     }
     let refused = |why: String| Failure::Input { path: path.to_owned(), why };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
@@ -108,14 +110,6 @@ fn unknown_reference(name: &str) -> Failure {
     };
     let name: String = name.chars().take(SHOWN_OF_NAME).collect();
     Failure::Usage(format!("no reference machine {name:?}{meant} linespeed reference lists all"))
-}
-
-/// A reference machine's record.
-fn reference_record(name: &str) -> Result<Record, Failure> {
-    let machine = reference_machine(name)?;
-    machine
-        .record(env!("CARGO_PKG_VERSION"))
-        .map_err(|trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name)))
 }
 
 /// This host's name; the kernel's word for a host that nobody named is none, as in its records.

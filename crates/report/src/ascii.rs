@@ -41,13 +41,6 @@ fn sign(c: char) -> char {
         '³' | '₃' => '3',
         '₁' => '1',
         '°' => ' ',
-        '\u{2800}' => ' ',
-        // Braille: by the number of its dots.
-        '\u{2801}'..='\u{28ff}' => match (c as u32 & 0xff).count_ones() {
-            1 | 2 => '.',
-            3..=5 => ':',
-            _ => '#',
-        },
         _ => '?',
     }
 }
@@ -61,7 +54,6 @@ mod tests {
     fn what_reports_hold_has_a_sign_that_reads_alike() {
         assert_eq!(to_ascii("3.2 µs … 1.14× [2 – 3] → −5 ██░"), "3.2 us ~ 1.14x [2 - 3] > -5 ##.");
         assert_eq!(to_ascii("43.0 GB/s ±2.1 %"), "43.0 GB/s +-2.1 %");
-        assert_eq!(to_ascii("⠀⠁⠿⣿┊"), " .##|");
     }
 
     proptest! {

@@ -5,9 +5,7 @@
 //! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
-use record::Label;
-use record::detail;
-use record::{Measurement, Record, metrics};
+use record::{Label, Measurement, Record, detail, metrics};
 
 /// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
 /// 1000 (`-h`).

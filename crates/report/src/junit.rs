@@ -2,6 +2,7 @@
 //!
 //! No standard defines it; these are the elements and attributes that all three read, and Jenkins' schema allows.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use record::gate::{Gate, Held, Outcome};
@@ -11,9 +12,7 @@ use crate::contents::gate::reason;
 /// One suite per record or command, which `suite` names by its number; one test per result: failed as the gate fails it, skipped where it
 /// is too noisy to show.
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
-    let mut subjects: Vec<usize> = gate.held.iter().map(|held| held.subject).collect();
-    subjects.sort_unstable();
-    subjects.dedup();
+    let subjects: BTreeSet<usize> = gate.held.iter().map(|held| held.subject).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing into a string does not fail.
     let _ = writeln!(xml, "<testsuites name=\"linespeed\"{}>", counts(gate, &gate.held));

@@ -18,8 +18,6 @@ pub enum Tone {
     Serious,
     /// Gains speed.
     Better,
-    /// A line of a chart, by its number.
-    Series(usize),
 }
 
 impl Tone {
@@ -32,7 +30,6 @@ impl Tone {
             Tone::Warning => "33",
             Tone::Serious => "1;31",
             Tone::Better => "32",
-            Tone::Series(number) => ["36", "33", "35", "32", "34", "31"][number % 6],
         }
     }
 }

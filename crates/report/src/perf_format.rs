@@ -6,10 +6,8 @@
 //! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
 
-use record::Label;
-use record::detail;
 use record::metrics::USUAL_EVENTS;
-use record::{Coverage, Measurement, Record};
+use record::{Coverage, Label, Measurement, Record, detail};
 
 use crate::contents::command::{figures, find_state, find_time};
 
@@ -19,43 +17,30 @@ const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-fa
 const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misses"];
 
 /// One line: an event with its count, or why there is none.
-enum Row<'a> {
-    Counted(&'a str, &'a Measurement),
-    Not(&'a str, &'static str),
-}
+type Row<'a> = (&'a str, Result<&'a Measurement, &'static str>);
 
+/// The lines, those of the usual events first.
 fn rows(record: &Record) -> Vec<Row<'_>> {
-    let counted: Vec<(&str, &Measurement)> = figures(record, record::metrics::COUNTER_COUNT)
-        .filter(|m| m.summary.n > 0)
-        .filter_map(|m| Some((m.labels.word(Label::Event)?, m)))
-        .filter(|(event, _)| !OURS.contains(event))
-        .collect();
-    let mut lost: Vec<(&str, &'static str)> = record
-        .coverage
-        .iter()
-        .filter_map(|c| {
-            let event = Some(c.part()).filter(|_| c.topic() == Coverage::COUNTER)?;
-            let counted = c.state != record::State::Impossible;
-            Some((event, if counted { "<not counted>" } else { "<not supported>" }))
-        })
-        .filter(|(event, _)| !OURS.contains(event))
-        .collect();
-    if record.coverage.iter().any(|c| c.what == Coverage::COUNTERS && c.state == record::State::Impossible) {
-        lost.extend(HARDWARE.map(|event| (event, "<not supported>")));
-    }
-    let mut names: Vec<&str> = USUAL_EVENTS.to_vec();
-    for name in counted.iter().map(|(event, _)| *event).chain(lost.iter().map(|(event, _)| *event)) {
-        if !names.contains(&name) {
-            names.push(name);
+    let counted = figures(record, record::metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0);
+    let counted = counted.filter_map(|m| Some((m.labels.word(Label::Event)?, Ok(m))));
+    let lost = record.coverage.iter().filter_map(|c| {
+        let event = Some(c.part()).filter(|_| c.topic() == Coverage::COUNTER)?;
+        let counted = c.state != record::State::Impossible;
+        Some((event, Err(if counted { "<not counted>" } else { "<not supported>" })))
+    });
+    let no_pmu = |c: &Coverage| c.what == Coverage::COUNTERS && c.state == record::State::Impossible;
+    let no_pmu = record.coverage.iter().any(no_pmu);
+    let hardware = HARDWARE.into_iter().filter(|_| no_pmu).map(|event| (event, Err("<not supported>")));
+    let mut rows: Vec<Row> = Vec::new();
+    for (event, found) in counted.chain(lost).chain(hardware) {
+        if !OURS.contains(&event) && rows.iter().all(|(known, _)| *known != event) {
+            rows.push((event, found));
         }
     }
-    let row = |name: &str| {
-        let count = counted.iter().find(|(event, _)| *event == name).map(|(event, m)| Row::Counted(event, m));
-        count.or_else(|| {
-            lost.iter().find(|(event, _)| *event == name).map(|(event, why)| Row::Not(event, why))
-        })
-    };
-    names.into_iter().filter_map(row).collect()
+    rows.sort_by_key(|(event, _)| {
+        USUAL_EVENTS.iter().position(|usual| usual == event).unwrap_or(USUAL_EVENTS.len())
+    });
+    rows
 }
 
 /// The sum behind perf's means: perf prints the mean of several runs.
@@ -72,20 +57,13 @@ fn coverage(m: &Measurement) -> f64 {
     m.detail.get(detail::COVERAGE).unwrap_or(1.0)
 }
 
-fn user_only(m: &Measurement) -> bool {
-    m.detail.get(detail::MODE) == Some("user")
-}
-
 /// The name with perf's modifier.
 fn name(event: &str, m: &Measurement) -> String {
-    if user_only(m) { format!("{event}:u") } else { event.to_owned() }
+    if m.detail.get(detail::MODE) == Some("user") { format!("{event}:u") } else { event.to_owned() }
 }
 
 fn value_of(record: &Record, event: &str) -> Option<f64> {
-    rows(record).into_iter().find_map(|row| match row {
-        Row::Counted(name, m) if name == event => Some(mean(m)),
-        _ => None,
-    })
+    rows(record).into_iter().find(|(name, _)| *name == event).and_then(|(_, found)| found.ok()).map(mean)
 }
 
 /// Two digits behind the point, commas before it.
@@ -136,10 +114,10 @@ pub fn text(record: &Record) -> Option<String> {
     let time = find_time(record)?;
     let runs = if time.summary.n > 1 { format!(" ({} runs)", time.summary.n) } else { String::new() };
     let mut text = format!("\n Performance counter stats for '{}'{runs}:\n\n", command(time));
-    for row in rows(record) {
-        let (event, m) = match row {
-            Row::Counted(event, m) => (event, m),
-            Row::Not(event, why) => {
+    for (event, found) in rows(record) {
+        let m = match found {
+            Ok(m) => m,
+            Err(why) => {
                 text.push_str(&format!("{why:>18}      {event:<60}\n"));
                 continue;
             }
@@ -189,15 +167,15 @@ pub fn text(record: &Record) -> Option<String> {
 pub fn fields(record: &Record, separator: &str) -> Option<String> {
     let several = find_time(record)?.summary.n > 1;
     let mut text = String::new();
-    for row in rows(record) {
+    for (event, found) in rows(record) {
         let mut fields: Vec<String> = Vec::new();
-        match row {
-            Row::Not(event, why) => {
+        match found {
+            Err(why) => {
                 fields.extend([why.to_owned(), String::new(), event.to_owned()]);
                 fields.extend(several.then(|| "0.00%".to_owned()));
                 fields.extend(["0".to_owned(), "100.00".to_owned(), String::new(), String::new()]);
             }
-            Row::Counted(event, m) => {
+            Ok(m) => {
                 let value = mean(m);
                 let clock = event == "task-clock";
                 let figure = if clock { format!("{:.2}", value / 1e6) } else { format!("{value:.0}") };

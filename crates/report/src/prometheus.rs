@@ -9,7 +9,6 @@ mod record;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
 pub use check::check;
@@ -21,7 +20,7 @@ const HELP: &str = include_str!("prometheus/help.txt");
 
 /// A text in the making: what it is called, without `linespeed_` before it.
 #[derive(Default)]
-pub struct Exposition {
+struct Exposition {
     families: BTreeMap<String, Family>,
 }
 
@@ -33,44 +32,42 @@ struct Family {
 }
 
 impl Exposition {
-    /// Adds the values of a name of `HELP` by their labels.
-    pub fn add<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
+    /// Adds the known values of a name of `HELP`, each with what this label has.
+    fn add<Of: ToString, Value: Into<Option<f64>>>(
         &mut self,
         name: &str,
-        values: impl IntoIterator<Item = (Labels, f64)>,
+        label: &str,
+        values: impl IntoIterator<Item = (Of, Value)>,
     ) {
-        let help = HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        self.explain(name, help.unwrap_or_default(), values);
-    }
-
-    /// Adds the values of a name by their labels; one that is no number is left out, and of two with the same labels the first
-    /// stays.
-    pub fn explain<'a, Labels: IntoIterator<Item = (&'a str, &'a str)>>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl IntoIterator<Item = (Labels, f64)>,
-    ) {
-        for (labels, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {
-            let family = self.families.entry(name.to_owned());
-            let family =
-                family.or_insert_with(|| Family { help: escape_help(help), series: BTreeMap::new() });
-            let labels: BTreeMap<&str, &str> = labels.into_iter().collect();
-            let labels: Vec<String> =
-                labels.into_iter().map(|(name, of)| format!("{name}=\"{}\"", escape(of))).collect();
-            if let Entry::Vacant(place) = family.series.entry(labels.join(",")) {
-                place.insert(value);
-            }
+        for (of, value) in values {
+            self.explain(name, help(name), [(label, of.to_string())], value);
         }
     }
 
-    /// Adds a value without labels, where it is known.
-    pub fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
-        self.add(name, value.into().map(|value| ([], value)));
+    /// Adds a value of a name of `HELP` without labels, where it is known.
+    fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
+        self.explain(name, help(name), [("", String::new()); 0], value);
+    }
+
+    /// Adds a value of a name with its labels; one that is no number is left out, and of two with the same labels the first stays.
+    fn explain<Label: ToString>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: impl IntoIterator<Item = (Label, String)>,
+        value: impl Into<Option<f64>>,
+    ) {
+        let Some(value) = value.into().filter(|value| value.is_finite()) else { return };
+        let family = self.families.entry(name.to_owned());
+        let family = family.or_insert_with(|| Family { help: escape_help(help), series: BTreeMap::new() });
+        let labels: BTreeMap<String, String> =
+            labels.into_iter().map(|(name, of)| (name.to_string(), escape(&of))).collect();
+        let labels: Vec<String> = labels.iter().map(|(name, of)| format!("{name}=\"{of}\"")).collect();
+        family.series.entry(labels.join(",")).or_insert(value);
     }
 
     /// The text.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut text = String::new();
         for (name, Family { help, series }) in &self.families {
             let _ = writeln!(text, "# HELP linespeed_{name} {help}\n# TYPE linespeed_{name} gauge");
@@ -83,6 +80,11 @@ impl Exposition {
         }
         text
     }
+}
+
+/// What a name is, by `HELP`.
+fn help(name: &str) -> &'static str {
+    HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap_or_default()
 }
 
 /// A label's value: backslash, quote and line feed are escaped, other controls have no place.

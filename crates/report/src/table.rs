@@ -142,10 +142,11 @@ impl Table {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
 
-    /// Sets off the next row.
-    pub fn weigh_row(&mut self, weight: Weight) {
+    /// Sets off the next row where it is a loss or, with `false`, a gain.
+    pub fn weigh_row(&mut self, is_loss: Option<bool>) {
         self.weights.resize(self.rows.len(), Weight::Plain);
-        self.weights.push(weight);
+        let weight = |is_loss| if is_loss { Weight::Worse } else { Weight::Better };
+        self.weights.push(is_loss.map_or(Weight::Plain, weight));
     }
 
     /// How a row is set off.

@@ -156,6 +156,16 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     }
 }
 
+/// `4.4 GHz` of `4.40 GHz`: a result without the digits that show nothing.
+pub(crate) fn without_zeros(figure: &str) -> String {
+    match figure.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => figure.to_owned(),
+    }
+}
+
 /// Units that stay on the line of their result.
 const UNITS: &[&str] = &[
     "%", "ns", "µs", "ms", "s", "min", "Hz", "kHz", "MHz", "GHz", "B", "KiB", "MiB", "GiB", "TiB", "PiB",

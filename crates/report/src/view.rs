@@ -9,7 +9,7 @@ use record::Record;
 pub use crate::contents::finding::{loss, severity};
 pub use crate::contents::verdict::headline_metric;
 pub use crate::paint::{Span, Tone};
-pub use crate::table::{Column, Field, Table, Weight};
+pub use crate::table::{Column, Field, Table};
 pub use crate::terminal::{Screen, Style};
 pub use crate::text::{capitalized, cut, width};
 
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
         Self::new(draw)
             .with_json(|| record.to_json())
             .with_csv(|| crate::csv::record(record))
-            .with_page(move || crate::page::kept(record, shown_by.as_deref()))
+            .with_page(move || crate::page::of_record(record, &[], shown_by.as_deref()))
             .with_prometheus(|| crate::prometheus::record(record))
     }
 

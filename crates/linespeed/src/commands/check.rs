@@ -12,7 +12,6 @@ use report::terminal;
 use report::view::View;
 use serde_json::json;
 
-use super::new_record;
 use crate::delivery::hand_out;
 use crate::failure::{FOUND, Failure, signal_code};
 use crate::options::{self, Exit, Options};
@@ -50,18 +49,14 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let stop = signals::install();
     let root = super::root(asked.root.as_deref())?;
-    let mut found = machine::inspect(&root);
-    let mut record = new_record();
-    record.machine = std::mem::take(&mut found.machine);
-    record.conditions.before = std::mem::take(&mut found.snapshot);
+    let found = machine::inspect(&root);
+    let mut record = super::record_of(&found);
     record.diagnosis.shape = super::inspect::last_shape(&record.machine, asked.root.as_deref());
     let Some((mut check, class)) = diagnose::check_nearest(&record, &classes) else {
         let words = "contains no machine class: fleet --baseline writes classes of at least five machines";
         return Err(Failure::Cannot(format!("{name} {words}")));
     };
     if (asked.probe || asked.screen) && check.outcome != Outcome::OtherClass {
-        found.machine = record.machine.clone();
-        found.snapshot = record.conditions.before.clone();
         let interrupted = measure(options, asked, &found, &mut record, stop)?;
         if let Some(signal) = interrupted {
             return Ok(signal_code(signal));
@@ -78,10 +73,8 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
 /// Whether results of this machine may be compared with the baseline's.
 fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
-    let mut record = new_record();
     let found = machine::inspect(&Root::live());
-    record.machine = found.machine.clone();
-    record.conditions.before = found.snapshot.clone();
+    let mut record = super::record_of(&found);
     if let Some(signal) = measure(options, asked, &found, &mut record, signals::install())? {
         return Ok(signal_code(signal));
     }
@@ -127,22 +120,16 @@ fn measure(
     stop: &os::Stop,
 ) -> Result<Option<i32>, Failure> {
     let allowed = found.machine.allowed_cpus();
-    let chosen: Vec<&Measure> = if asked.screen {
-        MEASUREMENTS.to_vec()
-    } else {
-        let probed = if asked.class { &PROBED[..1] } else { &PROBED };
-        probed.iter().filter_map(|name| list::find(name)).collect()
-    };
-    let (depth, cpus) = if asked.screen {
-        (options.measuring.depth(), allowed)
-    } else if asked.class {
-        (Depth::Quick, allowed)
-    } else {
-        let one: CpuList = lead_cpu(&found.machine, &allowed).into_iter().collect();
-        (Depth::Quick, one)
+    let find = |names: &[&str]| names.iter().filter_map(|name| list::find(name)).collect();
+    let (chosen, depth, cpus): (Vec<&Measure>, Depth, CpuList) = match (asked.screen, asked.class) {
+        (true, _) => (MEASUREMENTS.to_vec(), options.measuring.depth(), allowed),
+        (false, true) => (find(&PROBED[..1]), Depth::Quick, allowed),
+        (false, false) => {
+            (find(&PROBED), Depth::Quick, lead_cpu(&found.machine, &allowed).into_iter().collect())
+        }
     };
     let seconds = chosen.iter().map(|m| m.budget(&found.machine, &cpus, depth).seconds).sum();
-    let mut progress = Shown::new(&options.out, seconds);
+    let mut progress = Shown::new(&options.out, "", seconds);
     let results = list::run(&chosen, found, (depth, Wakeups::USUAL), &cpus, stop, &mut progress);
     progress.finish();
     record.conditions.after = Some(machine::snapshot_since(&Root::live(), &found.snapshot));

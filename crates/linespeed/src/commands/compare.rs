@@ -29,14 +29,11 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
              reference:NAME",
         ));
     }
-    let baseline = match asked.baseline {
-        number if (1..=count).contains(&number) => number - 1,
-        number => {
-            return Err(Failure::Usage(format!(
-                "--baseline {number}: there are {count} records; use 1 to {count}"
-            )));
-        }
-    };
+    if !(1..=count).contains(&asked.baseline) {
+        let (number, all) = (asked.baseline, format!("there are {count} records; use 1 to {count}"));
+        return Err(Failure::Usage(format!("--baseline {number}: {all}")));
+    }
+    let baseline = asked.baseline - 1;
     if asked.records.iter().filter(|argument| *argument == "-").count() > 1 {
         return Err(Failure::usage("standard input can provide only one record: use - once"));
     }

@@ -39,15 +39,14 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
             hand_out(options, &forms.with_value(value)).map(|()| 0)
         }
         None => {
-            let names = |terms: Vec<&Term>| {
+            let hint = |terms: Vec<&Term>, words: &str, end: &str| {
                 let names: Vec<&str> = terms.iter().take(MOST).map(|term| term.name).collect();
-                (!names.is_empty()).then(|| names.join(", "))
+                (!names.is_empty()).then(|| format!("; {words} {}{end}", names.join(", ")))
             };
-            let meant = names(glossary.find_ending_in(name)).map(|names| format!("; did you mean {names}?"));
-            let has_it =
-                || names(glossary.find_containing(name)).map(|names| format!("; it is part of: {names}."));
-            let nearest = || glossary.find_nearest(name).map(|near| format!("; did you mean {near}?"));
-            let hint = meant.or_else(has_it).or_else(nearest).unwrap_or(".".to_owned());
+            let hint = hint(glossary.find_ending_in(name), "did you mean", "?")
+                .or_else(|| hint(glossary.find_containing(name), "it is part of:", "."))
+                .or_else(|| glossary.find_nearest(name).map(|near| format!("; did you mean {near}?")))
+                .unwrap_or(".".to_owned());
             Err(Failure::Usage(format!(
                 "the glossary has no entry {name:?}{hint} All names: linespeed explain"
             )))

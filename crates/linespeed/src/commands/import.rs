@@ -71,19 +71,17 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         complain(&import.not_understood);
     }
     // Each is tried: what cannot be written is rescued.
-    let written: Vec<Result<Kept, Failure>> =
+    let written: Vec<Result<_, Failure>> =
         destinations.iter().zip(&records).map(|((path, named), record)| keep(record, path, *named)).collect();
-    let kept = written.into_iter().collect::<Result<Vec<Kept>, Failure>>()?;
-    if let (Some(label), Some(kept)) = (&options.out.label, kept.first()) {
-        files::label_record(label, &kept.path)?;
+    let kept = written.into_iter().collect::<Result<Vec<(PathBuf, bool)>, Failure>>()?;
+    let first = kept.first().map(|(path, _)| path.as_path());
+    if let (Some(label), Some(path)) = (&options.out.label, first) {
+        files::label_record(label, path)?;
     }
-    let places: Vec<terminal::Kept> = kept.iter().map(|kept| kept.place(options)).collect();
+    let places: Vec<terminal::Kept> = kept.iter().map(|kept| place(options, kept)).collect();
     let report = |screen: &mut Screen| terminal::import(screen, &records, &places, all);
     let forms = match records.as_slice() {
-        [one] => {
-            let name = lasting_name(options, kept.first().map(|kept| kept.path.as_path()));
-            View::of_record(one, name, report)
-        }
+        [one] => View::of_record(one, lasting_name(options, first), report),
         several => View::new(report).with_csv(|| report::csv::records(several)),
     };
     if !is_named(options) {
@@ -94,32 +92,23 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
-/// Where a record is kept.
-struct Kept {
-    path: PathBuf,
-    /// The same text was imported before.
-    before: bool,
-}
-
-impl Kept {
-    /// In words.
-    fn place(&self, options: &Options) -> terminal::Kept {
-        let place = shown(options, &self.path);
-        let here = files::state_folder().is_ok_and(|folder| self.path.parent() == Some(&folder));
-        let stem = self.path.file_stem().filter(|_| here);
-        let shown_by = stem.map_or(place.clone(), |stem| stem.to_string_lossy().into_owned());
-        terminal::Kept { place, shown_by, before: self.before }
-    }
+/// Where a record is kept, in words, and whether the same text was imported before.
+fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept {
+    let place = shown(options, path);
+    let here = files::state_folder().is_ok_and(|folder| path.parent() == Some(&folder));
+    let stem = path.file_stem().filter(|_| here);
+    let shown_by = stem.map_or(place.clone(), |stem| stem.to_string_lossy().into_owned());
+    terminal::Kept { place, shown_by, before: *before }
 }
 
 /// Keeps a record; of a text that was imported before there is one.
-fn keep(record: &Record, path: &Path, named: bool) -> Result<Kept, Failure> {
+fn keep(record: &Record, path: &Path, named: bool) -> Result<(PathBuf, bool), Failure> {
     let json = as_json(record.to_json())?;
     let same = (!named)
         .then(|| path.parent().and_then(|folder| store::find_same_import(folder, &json, files::save_index)));
     match same.flatten() {
-        Some(path) => Ok(Kept { path, before: true }),
-        None => Ok(Kept { path: files::write_or_rescue(path, named, &json)?, before: false }),
+        Some(path) => Ok((path, true)),
+        None => Ok((files::write_or_rescue(path, named, &json)?, false)),
     }
 }
 

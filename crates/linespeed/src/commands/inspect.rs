@@ -7,7 +7,6 @@ use record::shape::Shape;
 use report::terminal;
 use report::view::View;
 
-use super::new_record;
 use crate::delivery::hand_out;
 use crate::failure::Failure;
 use crate::options::{Inspect, Options};
@@ -22,9 +21,7 @@ const SHAPE: &str = "--tree (the shape)";
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     let root = super::root(inspect.root.as_deref())?;
     let found = machine::inspect(&root);
-    let mut record = new_record();
-    record.machine = found.machine;
-    record.conditions.before = found.snapshot;
+    let mut record = super::record_of(&found);
     record.coverage = found.coverage;
     record.diagnosis.shape = last_shape(&record.machine, inspect.root.as_deref());
     redact(options, &mut record)?;

@@ -21,7 +21,7 @@ use report::terminal::{self, LastLook, Screen};
 
 use super::{now, to_standard_output};
 use crate::delivery::{PROM_WAY_OUT, as_json};
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_code};
 use crate::options::{Live, Options};
 use crate::redaction::redact_with;
 use crate::{ceilings, files, output, redaction};
@@ -99,7 +99,8 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         interval.shape.clone_from(&shape);
         keeping.push(&interval, bound.as_ref());
         shown.show(options, live, (&interval, bound.as_ref()), &reference, &keeping)?;
-        if once || stop.signal().is_some() || has_ended(&interval) {
+        let has_ended = interval.service.as_ref().is_some_and(|service| service.ended > 0);
+        if once || stop.signal().is_some() || has_ended {
             break;
         }
         let uncalibrated = reference.ceilings.probe.is_empty() && reference.calibrated_ns.is_none();
@@ -112,8 +113,9 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         }
         kept.write_now_and_then(&mut keeping, shown.names.as_mut())?;
     }
-    let ended = super::measuring::ended(stop.signal().filter(|signal| *signal != libc::SIGINT));
-    let mut record = keeping.finish(&Root::live(), ended);
+    // Ctrl-C is how a recording ends.
+    let interrupted = stop.signal().filter(|signal| *signal != libc::SIGINT);
+    let mut record = keeping.finish(&Root::live(), super::measuring::ended(interrupted));
     if let Some(names) = &mut shown.names {
         record = redact_with(record.redacted(names))?;
         redaction::end(names);
@@ -125,7 +127,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         output::print(&Screen::draw(&output::style(&options.out), draw))
     });
     kept.write_at_the_end(&record)?;
-    printed.map(|()| code(stop))
+    printed.map(|()| interrupted.map_or(0, signal_code))
 }
 
 /// One interval: what the processes that are meant, or else the whole machine, are bound by.
@@ -147,22 +149,9 @@ fn look(
     (interval, bound)
 }
 
-/// Whether nothing is left of what is watched.
-fn has_ended(interval: &Interval) -> bool {
-    interval.service.as_ref().is_some_and(|service| service.ended > 0)
-}
-
 /// What is watched, with the names of its processes.
 fn describe(of: &str, names: &[String]) -> String {
     if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
-}
-
-/// Ctrl-C is how a recording ends.
-fn code(stop: &Stop) -> u8 {
-    match stop.signal() {
-        None | Some(libc::SIGINT) => 0,
-        Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
-    }
 }
 
 /// What the probe is compared with is what it heard just before, with so much of the CPUs busy.
@@ -186,20 +175,6 @@ fn hide(names: &mut Pseudonyms, watched: &Selection) {
     }
 }
 
-/// An interval, what it means and what of it can be seen, without names.
-fn redact_seen(
-    names: &mut Pseudonyms,
-    (interval, bound, coverage): (Interval, Option<Bound>, Vec<Coverage>),
-) -> Result<(Interval, Option<Bound>, Vec<Coverage>), Failure> {
-    // First the interval: the others quote the names in it.
-    let interval = redact_with(names.redact(&interval, ".interval"))?;
-    Ok((
-        interval,
-        redact_with(names.redact(&bound, ".bound"))?,
-        redact_with(names.redact(&coverage, ".coverage"))?,
-    ))
-}
-
 /// What stands on the terminal.
 struct Shown {
     screen: Redrawn,
@@ -221,15 +196,18 @@ impl Shown {
         reference: &Reference,
         keeping: &Keeping,
     ) -> Result<(), Failure> {
-        let whole = (interval.clone(), bound.cloned(), keeping.coverage.clone());
         let (interval, bound, coverage) = match &mut self.names {
-            None => whole,
-            Some(names) => redact_seen(names, whole)?,
+            None => (interval.clone(), bound.cloned(), keeping.coverage.clone()),
+            // First the interval: the others quote the names in it.
+            Some(names) => (
+                redact_with(names.redact(interval, ".interval"))?,
+                redact_with(names.redact(&bound.cloned(), ".bound"))?,
+                redact_with(names.redact(&keeping.coverage, ".coverage"))?,
+            ),
         };
         let (interval, bound, coverage) = (&interval, bound.as_ref(), &coverage[..]);
         if let Some(path) = &options.out.prom {
-            let code = bound.map(|bound| bound.by.code()).unwrap_or_default();
-            let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by), &code);
+            let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by));
             // A disk that is full now may have room later.
             match files::refresh(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT)) {
                 Err(failure) if live.once.is_some() => return Err(failure),

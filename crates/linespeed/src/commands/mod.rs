@@ -25,7 +25,7 @@ mod stat;
 
 use std::path::Path;
 
-use machine::Root;
+use machine::{Inspection, Root};
 use record::{Record, schema};
 
 use crate::delivery::to_standard_output;
@@ -87,6 +87,14 @@ pub fn now() -> String {
 fn root(captured: Option<&Path>) -> Result<Root, Failure> {
     // The error names the folder.
     captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
+}
+
+/// A record of a machine as it was found, that begins now.
+fn record_of(found: &Inspection) -> Record {
+    let mut record = new_record();
+    record.machine = found.machine.clone();
+    record.conditions.before = found.snapshot.clone();
+    record
 }
 
 /// A record that begins now.

@@ -8,7 +8,7 @@ use os::signals;
 use overhead::images::{check_kernel, check_module};
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
-use record::{CpuList, Machine};
+use record::CpuList;
 use report::terminal;
 
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
@@ -42,10 +42,12 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     })?;
     let (quick, normal, full) = SECONDS;
     let seconds = options.measuring.depth().pick(quick, normal, full);
+    let lead = || lead_cpu(&measuring.found.machine, &cpus).or_else(|| cpus.iter().last());
+    let cpu = overhead.cpu.or_else(lead);
     let request = Request {
         machine: &measuring.found.machine,
         cpus: &cpus,
-        cpu: choose_cpu(overhead, &measuring.found.machine, &cpus)?,
+        cpu: cpu.ok_or_else(|| Failure::cannot("no CPU is usable"))?,
         kernel: overhead
             .kernel_module
             .as_deref()
@@ -56,7 +58,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         effort: overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize)),
         stop,
     };
-    let mut progress = Shown::new(&options.out, seconds);
+    let mut progress = Shown::new(&options.out, "overhead", seconds);
     let result = overhead::run(&request, &mut |event| show(event, &mut progress, (options, seconds)));
     progress.end();
     progress.finish();
@@ -103,19 +105,13 @@ fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
     }
 }
 
-/// The CPU that layers are bound to.
-fn choose_cpu(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
-    let chosen = overhead.cpu.or_else(|| lead_cpu(machine, cpus)).or_else(|| cpus.iter().last());
-    chosen.ok_or_else(|| Failure::cannot("no CPU is usable"))
-}
-
 /// Shows how far it is.
 fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64)) {
     let verbose = |says: &str| output::verbose(&options.out, says);
     match event {
         Event::LoadingModule => verbose("building and loading the kernel module"),
         Event::BootingGuest => verbose("the full guest is booting"),
-        Event::RoundsBegin => progress.begin("overhead", seconds),
+        Event::RoundsBegin => progress.begin_runs(seconds),
         Event::Portions(done, all) => {
             progress.advance(done as f64 / all as f64);
             if done.is_multiple_of(PORTIONS) {

@@ -31,7 +31,7 @@ pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
         terminal::reference(screen, &record, &answers, options.out.all, machine.name);
     };
     let forms = View::of_record(&record, None, report)
-        .with_page(|| page::reference(&record, &answers))
+        .with_page(|| page::of_record(&record, &answers, None))
         .with_json(|| claims_json::record(&record, &answers));
     hand_out(options, &forms)?;
     Ok(super::run::found_code(&options.measuring, &record))

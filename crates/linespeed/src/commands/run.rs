@@ -54,7 +54,7 @@ fn measure_and_report(
         let seconds = m.budget(machine, &cpus, depth).seconds;
         if m.name == "wakeup" { wakeups.seconds.unwrap_or(seconds) } else { seconds }
     };
-    let mut progress = Shown::new(&options.out, chosen.iter().map(budget).sum());
+    let mut progress = Shown::new(&options.out, "", chosen.iter().map(budget).sum());
     let results = list::run(&chosen, &measuring.found, (depth, wakeups), &cpus, stop, &mut progress);
     progress.finish();
     if chosen.len() < MEASUREMENTS.len() {

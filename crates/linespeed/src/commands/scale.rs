@@ -6,7 +6,6 @@ use experiment::copies::{RunOptions, raise_file_limit};
 use experiment::failure::Trouble;
 use experiment::recipes::{self, COMMAND, ChoiceError, Recipe, needs};
 use experiment::throughput::{Job, Observer, Plan, Run, Step, measure_job};
-use measure::Depth;
 use os::signals;
 use record::{Coverage, Ended};
 use report::terminal;
@@ -15,10 +14,9 @@ use report::view::View;
 use super::measuring::{Measuring, Outcome, chosen_cpus, ended};
 use crate::delivery::{Kept, hand_out};
 use crate::failure::{Failure, signal_code};
-use crate::files;
 use crate::options::{Options, Scale};
-use crate::output;
-use crate::progress::RunProgress;
+use crate::progress::Shown;
+use crate::{files, output};
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
 /// Runs of each step by depth: one shows nothing of its spread, six give an interval of the median.
@@ -41,7 +39,11 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     raise_file_limit(cpus.len());
 
     let mut job = match recipe {
-        Some(recipe) => Job { values: settings(options, scale, &recipe)?, recipe, ignore_failure: false },
+        Some(recipe) => {
+            // Small in a quick run, and as --set shows.
+            let values = recipe.values(options.measuring.quick, &scale.set).map_err(Failure::Usage)?;
+            Job { values, recipe, ignore_failure: false }
+        }
         None => Job::from_command(&scale.command),
     };
     job.ignore_failure = scale.ignore_failure;
@@ -54,7 +56,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         // PATH with the folders of servers, which are not on everybody's.
         environment: vec![("PATH".into(), std::env::join_paths(needs::search_path()).unwrap_or_default())],
     };
-    let mut progress = RunProgress::new(&options.out, &job.recipe.name);
+    let mut progress = Shown::new(&options.out, &job.recipe.name, 0.0);
     let results = measure_job(&job, &plan, machine, how, stop, &mut progress);
     progress.finish();
 
@@ -131,13 +133,7 @@ fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, O
     Ok((Some(recipe), instead))
 }
 
-/// The recipe's settings: small in a quick run, and as --set shows.
-fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes::template::Values, Failure> {
-    let small = options.measuring.depth() == Depth::Quick;
-    recipe.values(small, &scale.set).map_err(Failure::Usage)
-}
-
-impl Observer for RunProgress<'_> {
+impl Observer for Shown<'_> {
     fn preparing(&mut self) {
         self.verbose(&format!("{}: preparing the service", self.name));
     }
@@ -150,7 +146,7 @@ impl Observer for RunProgress<'_> {
             record::units::bytes(run.usage.max_rss_bytes),
             record::units::figure(seconds, "s")
         ));
-        self.begin(seconds);
+        self.begin_runs(seconds);
     }
 
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {

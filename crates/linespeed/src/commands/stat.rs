@@ -11,9 +11,8 @@ use experiment::probe::{self, Probed};
 use measure::accesses::Hierarchy;
 use measure::command::{self, Attached, Figures, Job, SharedInput};
 use measure::shape::Looker;
-use os::Stop;
 use os::child::Guard;
-use os::{pin, signals};
+use os::{Stop, pin, signals};
 use record::gate::Gate;
 use record::{Coverage, Ended, Machine, Record, detail, metrics};
 use report::{perf_format, terminal};
@@ -23,8 +22,7 @@ use super::to_standard_output;
 use crate::delivery::{self, Kept, is_named, printed, write_form};
 use crate::failure::Failure;
 use crate::options::{Options, Stat};
-use crate::redaction;
-use crate::{ceilings, files, output};
+use crate::{ceilings, files, output, redaction};
 use runs::{Repeat, Runs, repeat};
 
 /// Runs the command, or recordings processes, and reports; returns its exit code.

@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use record::{date, units};
 
 use super::Axis;
+use crate::text::without_zeros;
 
 /// How values lie on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,28 +25,10 @@ pub(crate) enum Scale {
 /// The unit of moments, seconds since 1970.
 pub(crate) const DATE: &str = "date";
 const DAY: f64 = 86_400.0;
-/// Steps between marks of an axis of time, s.
-const TIMES: [f64; 20] = [
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    30.0,
-    60.0,
-    120.0,
-    300.0,
-    600.0,
-    1800.0,
-    3600.0,
-    7200.0,
-    10_800.0,
-    21_600.0,
-    43_200.0,
-    DAY,
-    2.0 * DAY,
-    7.0 * DAY,
-    28.0 * DAY,
-    364.0 * DAY,
+/// Steps between marks of an axis of time, s: of seconds, minutes, hours, days, weeks, four weeks, a year of these.
+const TIMES: [u32; 20] = [
+    1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+    2_419_200, 31_449_600,
 ];
 
 impl Scale {
@@ -160,7 +143,7 @@ impl Span {
     /// Whole seconds, minutes, hours or days: of a day the time, of several the date.
     fn times(&self, most: usize) -> Vec<(f64, String)> {
         let range = self.high - self.low;
-        let step = TIMES.into_iter().find(|step| range / step < most as f64).unwrap_or(range);
+        let step = TIMES.map(f64::from).into_iter().find(|step| range / step < most as f64).unwrap_or(range);
         let first = (self.low / step).ceil();
         let all = (0..most).map(|number| (first + number as f64) * step).filter(|at| *at <= self.high);
         let write = |at: f64| {
@@ -225,17 +208,8 @@ pub(crate) fn label(value: f64, unit: &str) -> String {
     } else {
         units::figure(value, unit)
     };
-    match text.split_once(' ') {
-        // A speed-up has a sign instead of a unit, and no space before it.
-        Some((number, "×")) => match number.contains('.') {
-            true => format!("{}×", number.trim_end_matches('0').trim_end_matches('.')),
-            false => format!("{number}×"),
-        },
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
-    }
+    // A speed-up has a sign instead of a unit, and no space before it.
+    without_zeros(&text).replace(" ×", "×")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::{Band, Chart, Look, Series};
+use super::{Chart, Look, Series};
 use crate::text::width;
 
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
@@ -60,8 +60,9 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                     d=(format!("M{} {}H{}V{}H{}Z", r(from), r(NAMES - 4.0), r(to.max(from + 1.0)), r(bottom), r(from))) {
                     title { (band.says) }
                 }
-                @if let Some(name) = fitting(band, to - from) {
-                    text class="tick" text-anchor="middle" x=(r(f64::midpoint(from, to))) y=(r(NAMES + 8.0)) { (name) }
+                // Its name where it has room for it.
+                @if width(&band.name) as f64 * LETTER <= to - from {
+                    text class="tick" text-anchor="middle" x=(r(f64::midpoint(from, to))) y=(r(NAMES + 8.0)) { (band.name) }
                 }
             }
             text class="label" x=(r(left)) y="12" { (chart.y.label) }
@@ -107,11 +108,6 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             }
         }
     }
-}
-
-/// The name of a band where it has room for it.
-fn fitting(band: &Band, room: f64) -> Option<&str> {
-    (width(&band.name) as f64 * LETTER <= room).then_some(band.name.as_str())
 }
 
 /// The outline of an interval: its lower ends to the right, its upper ends back.
@@ -185,6 +181,7 @@ fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Band;
     use crate::chart::tests::example;
 
     #[test]

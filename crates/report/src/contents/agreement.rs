@@ -10,8 +10,7 @@ use record::{Better, Label, Labels, Measurement, Record, Verdict, detail};
 
 use super::blocks::blocks;
 use super::figures::{MARK, figure, known, place, value};
-use super::finding;
-use super::{Part, block::Room, loss_breakdown};
+use super::{Part, block::Room, finding, loss_breakdown};
 use crate::table::Table;
 use crate::terminal::{self, Style};
 

@@ -6,7 +6,7 @@ use reference::claims::{Figure, Gap, JudgedClaim, Relation, Verdict};
 
 use super::block::Block;
 use super::listed;
-use crate::table::{Table, Weight};
+use crate::table::Table;
 
 const TITLE: &str = "Claims of the document";
 /// Results that are named where they are missing or many.
@@ -55,7 +55,8 @@ pub(crate) fn figures(answer: &JudgedClaim) -> Option<String> {
 
 fn refute(answer: &JudgedClaim) -> String {
     let refuted: Vec<&Gap> = answer.compared.iter().filter(|gap| !gap.met).collect();
-    refuted.chunk_by(|one, other| same_claim(one, other)).map(against).collect::<Vec<_>>().join("; ")
+    let same = |a: &&Gap, b: &&Gap| (a.relation, a.claimed, &a.unit) == (b.relation, b.claimed, &b.unit);
+    refuted.chunk_by(same).map(against).collect::<Vec<_>>().join("; ")
 }
 
 /// By how much it does not hold, or what would show; then what that leaves open.
@@ -83,10 +84,6 @@ pub(crate) fn why(answer: &JudgedClaim) -> String {
         Some(note) => format!("{words}; {note}"),
         None => words,
     }
-}
-
-fn same_claim(one: &Gap, other: &Gap) -> bool {
-    (one.relation, one.claimed, &one.unit) == (other.relation, other.claimed, &other.unit)
 }
 
 /// What was found in place of one claimed value.
@@ -140,10 +137,9 @@ pub(crate) fn block(answers: &[JudgedClaim]) -> Block {
     let mut table = Table::new(TITLE, None, ["claim", "says", "verdict", "found", "?evidence"]);
     for answer in worst_first(answers) {
         let figures: Vec<String> = answer.evidence.iter().map(evidence).collect();
+        table.weigh_row((answer.verdict == Verdict::DoesNotHold).then_some(true));
         let row = [&answer.id, &answer.says, verdict(answer), &why(answer), &figures.join("; ")];
         table.row(row.map(|cell: &str| cell.to_owned()).to_vec());
-        let refuted = answer.verdict == Verdict::DoesNotHold;
-        table.weights.push(if refuted { Weight::Worse } else { Weight::Plain });
     }
     table.into()
 }

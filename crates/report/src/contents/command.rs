@@ -5,9 +5,9 @@ use record::diagnosis::Bound;
 use record::phrase::{agree, count_noun, quote_word};
 use record::{DoubtKind, Ended, Label, Measurement, Metric, Record, detail, metrics, units};
 
-use super::block::{Block, Part};
 use super::figures::NO_THREAD_READY;
 use super::side_by_side::group_by;
+use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::{clean, range};
 

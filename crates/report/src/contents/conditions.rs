@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::clock_holders::{Cooling, HeldBy, HwpRange, PowerLimit};
 use record::{Conditions, Record, Snapshot, units};
 
-use super::section::{Section, listed};
+use super::{Section, listed};
 use crate::table::Table;
 use crate::text::range;
 use record::phrase::count_noun;
@@ -91,10 +91,6 @@ pub(crate) fn table(of: &Conditions) -> Table {
     table.finished()
 }
 
-fn on_off(value: bool) -> &'static str {
-    if value { "on" } else { "off" }
-}
-
 /// The facts of one moment.
 fn snapshot(state: &Snapshot) -> Section {
     let mut section = Section::new("");
@@ -122,10 +118,8 @@ fn snapshot(state: &Snapshot) -> Section {
         };
         section.add(key, value);
     }
-    let boost = state.boost.map(on_off).map(|boost| match &state.boost_source {
-        Some(source) => format!("{boost} ({source})"),
-        None => boost.to_owned(),
-    });
+    let source = state.boost_source.as_ref().map_or(String::new(), |source| format!(" ({source})"));
+    let boost = state.boost.map(|on| format!("{}{source}", if on { "on" } else { "off" }));
     section.add_some("Boost", boost);
     let holders = &state.clock_holders;
     let mut limits: BTreeMap<(&str, &str), Vec<Option<String>>> = BTreeMap::new();

@@ -1,15 +1,13 @@
 //! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair. Handed over by
 //! compare-and-swap first; by loads and stores beside it.
 
-use record::Label;
-use record::detail;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::Cpu;
-use record::{Handover, Machine, Measurement, Record, Summary, metrics, units};
+use record::{Handover, Label, Machine, Measurement, Record, Summary, detail, metrics, units};
 
-use super::block::{Block, Part};
 use super::figures::{doubts, labelled, value};
+use super::{Block, Part};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
@@ -226,8 +224,12 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
         return None;
     }
     let cells = by_home(cpus, all);
-    let part = outer_part(cpus, &ids);
-    let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
+    // The margin names nodes, or packages where there is one node.
+    let nodes: BTreeSet<u32> = ids.iter().filter_map(|id| cpus.get(id)?.node).collect();
+    let (part, of) = if nodes.len() > 1 { PARTS[3] } else { PARTS[4] };
+    let number = |id: &u32| cpus.get(id).and_then(|cpu| of(cpu));
+    let group = |id: &u32| number(id).map_or(String::new(), |number| format!("{part} {number}"));
+    let head = |id: &u32| Head { name: id.to_string(), group: group(id) };
     let heads: Vec<Head> = ids.iter().map(head).collect();
     let row = |from: &u32| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect();
     Heat {
@@ -256,20 +258,6 @@ const PARTS: [OfPart; 5] = [
     ("node", |cpu| cpu.node),
     ("package", |cpu| cpu.package),
 ];
-
-fn count(cpus: &Cpus, part: OfPart, ids: &[u32]) -> usize {
-    let parts: BTreeSet<u32> = ids.iter().filter_map(|id| cpus.get(id).and_then(|cpu| part.1(cpu))).collect();
-    parts.len()
-}
-
-/// The parts that the margin names: nodes, or packages where there is one node.
-fn outer_part(cpus: &Cpus, ids: &[u32]) -> OfPart {
-    if count(cpus, PARTS[3], ids) > 1 { PARTS[3] } else { PARTS[4] }
-}
-
-fn group(cpus: &Cpus, part: OfPart, id: u32) -> String {
-    cpus.get(&id).and_then(|cpu| part.1(cpu)).map_or(String::new(), |number| format!("{} {number}", part.0))
-}
 
 #[cfg(test)]
 mod tests {

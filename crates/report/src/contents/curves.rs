@@ -1,11 +1,10 @@
 //! The charts of a report: latency against working set, latency under load, and how late wake-ups come.
 
-use record::Label;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::CurvePlace;
-use record::{Measurement, Metric, Record, metrics, units};
+use record::{Label, Measurement, Metric, Record, metrics, units};
 
 use super::conditions;
 use crate::chart::{Axis, Band, Chart, SUBJECTS, Scale, Series, bounds};
@@ -84,15 +83,10 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let bands = bounds(all).map(|ends| levels(record, place.cpu, ends)).unwrap_or_default();
     let at = place.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
     let node = place.node.map(|node| format!(", memory of node {node}")).unwrap_or_default();
-    Chart {
-        title: format!("Load latency by working set{at}{node}"),
-        x: Axis::new("working set", Scale::Binary, "B"),
-        y: Axis::new("latency of a load", Scale::Decades, "ns"),
-        series,
-        marks: Vec::new(),
-        bands,
-    }
-    .checked()
+    let title = format!("Load latency by working set{at}{node}");
+    let (x, y) =
+        (Axis::new("working set", Scale::Binary, "B"), Axis::new("latency of a load", Scale::Decades, "ns"));
+    Some(Chart { bands, ..Chart::of_lines(&title, x, y, series)? })
 }
 
 /// The parts of the axis whose working sets lie in each cache, as sysfs shows their sizes, and beyond them in memory; beside the
@@ -183,10 +177,8 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
             (wakeups > 0).then(|| Series::steps(name.trim().to_owned(), later_than(&measurements, wakeups)))
         })
         .collect();
-    let mut cpus: Vec<_> =
-        record.measurements_of(metrics::WAKEUP_LATENCY).map(|m| m.labels.count(Label::Cpu)).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
+    let cpus = record.measurements_of(metrics::WAKEUP_LATENCY).map(|m| m.labels.count(Label::Cpu));
+    let cpus: BTreeSet<Option<u64>> = cpus.collect();
     let title = format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU"));
     let x = Axis::new("wake-up latency", Scale::Decades, "ns");
     Chart::of_lines(&title, x, Axis::new("share of wake-ups above it", Scale::Decades, "share"), series)

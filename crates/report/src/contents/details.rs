@@ -3,11 +3,10 @@
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record, metrics, units};
 
-use super::conditions;
 use super::figures::{MARK, figure, key, keys, labelled, remarks, spread, value};
 use super::rest::generic;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
-use super::{bandwidth, stolen, wakeups};
+use super::{bandwidth, conditions, stolen, wakeups};
 use crate::table::{Field, Table};
 use crate::text::width;
 

@@ -2,9 +2,7 @@
 
 use record::{Machine, Record};
 
-use super::inventory;
-use super::memory;
-use super::section::{Section, listed};
+use super::{Section, inventory, listed, memory};
 
 /// Facts of a kind that have a line each.
 const MOST: usize = 2;

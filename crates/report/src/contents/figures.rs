@@ -1,12 +1,11 @@
 //! A measurement's results as people read them: value, spread, place, and what is to be noted against them.
 
 use crate::text::range;
-use record::Label;
 use record::diagnosis::{CeilingSource, Resource, Scaling, Step};
 use record::label::name_workload;
 use record::metrics::Whole;
 use record::statistics::is_unknown;
-use record::{DoubtKind, Mark, Measurement, Metric, Record, detail, metrics, units};
+use record::{DoubtKind, Label, Mark, Measurement, Metric, Record, detail, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no result stands alone.
@@ -30,16 +29,13 @@ pub(crate) fn figure_of(metric: Metric, unit: &str, value: f64) -> String {
 /// A value of a metric with as many digits as its interval leaves.
 pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
+    // A part of a whole is read in percent.
+    let is_share = metric.definition().is_some_and(|metric| metric.share_of().is_some());
     match unit {
-        "ratio" if is_share(metric) => units::percent_to(value, digits),
+        "ratio" if is_share => units::percent_to(value, digits),
         "ratio" if value.is_finite() => format!("{}×", units::figure_to(value, unit, digits)),
         _ => units::figure_to(value, unit, digits),
     }
-}
-
-/// Whether a metric's ratio is a part of a whole, which people read in percent.
-fn is_share(metric: Metric) -> bool {
-    metric.definition().is_some_and(|metric| metric.share_of().is_some())
 }
 
 /// A result that follows from a measurement's, with as many digits as that one has.
@@ -90,11 +86,6 @@ pub(crate) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
 }
 
-/// The same as far as its interval knows it.
-fn times_within(factor: f64, interval: Option<(f64, f64)>) -> String {
-    format!("{}×", units::figure_to(factor, "ratio", units::digits_within(factor, interval)))
-}
-
 /// The speed-up and the efficiency of a step: of the last one as far as the interval of the speed-up knows them.
 pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     let interval = scaling.speedup_interval.filter(|_| step.threads == scaling.threads);
@@ -102,7 +93,8 @@ pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     let of_one = interval.map(|(low, high)| (low / threads, high / threads));
     let digits = units::digits_within(step.efficiency, of_one);
     let speedup = if interval.is_some() { scaling.speedup } else { step.speedup };
-    [times_within(speedup, interval), units::percent_to(step.efficiency, digits)]
+    let times = units::figure_to(speedup, "ratio", units::digits_within(speedup, interval));
+    [format!("{times}×"), units::percent_to(step.efficiency, digits)]
 }
 
 /// The same with a mark where the step's throughput is in doubt: one mark for screen and page. One thread is once itself, however

@@ -36,20 +36,12 @@ pub fn severity(severity: Severity) -> &'static str {
 
 /// What a finding costs and how sure that is, in words.
 pub fn loss(finding: &Finding) -> String {
-    format!("{} confidence", loss_in_short(finding))
+    format!("{} confidence", loss_in_short(finding, false))
 }
 
-/// The same where there is no room for the word.
-pub(crate) fn loss_in_short(finding: &Finding) -> String {
-    state_loss(finding, false)
-}
-
-/// The same behind a word for how bad it is, where no column is to spare: without the verb, and with a narrow dash.
-pub(crate) fn loss_in_brief(finding: &Finding) -> String {
-    state_loss(finding, true)
-}
-
-fn state_loss(finding: &Finding, brief: bool) -> String {
+/// The same without the last word, where there is no room for it. `brief`: behind a word for how bad it is, where no column is to spare:
+/// without the verb, and with a narrow dash.
+pub(crate) fn loss_in_short(finding: &Finding, brief: bool) -> String {
     let costs = if brief { "" } else { "costs " };
     let sure = finding.confidence.word();
     let how = if finding.measured { "" } else { ", modelled" };

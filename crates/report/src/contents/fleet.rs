@@ -60,10 +60,13 @@ fn describe_rest(slow: &Slow) -> Option<String> {
 fn slow_machine(slow: &Slow) -> Item {
     let first = slow.figures.first().map_or(String::new(), describe_figure);
     let cause = slow.causes.first().map(|cause| cause.says.to_string());
+    let (slow_then, all) = slow.before;
+    let all = count_noun(all, "earlier collection");
+    let before = (slow_then > 0).then(|| format!("also slow in {slow_then} of {all}"));
     let others = slow.causes.iter().skip(1).map(|cause| format!("or: {}", cause.says));
     Item {
         heads: vec![format!("{}: {first}", slow.machine)],
-        below: cause.into_iter().chain(describe_before(slow)).collect(),
+        below: cause.into_iter().chain(before).collect(),
         more: describe_rest(slow)
             .into_iter()
             .chain(others)
@@ -84,12 +87,6 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
         Block::new("Compare these instead", None, vec![Part::Commands(of.instead.clone())]),
         Block::items("Notes", remarks(of)),
     ]
-}
-
-/// Whether it was slow before.
-fn describe_before(slow: &Slow) -> Option<String> {
-    let (slow_then, all) = slow.before;
-    (slow_then > 0).then(|| format!("also slow in {slow_then} of {}", count_noun(all, "earlier collection")))
 }
 
 /// What a class is, with its camp.

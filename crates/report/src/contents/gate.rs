@@ -3,7 +3,7 @@
 use record::gate::{Gate, Held};
 use record::units;
 
-use crate::table::{Table, Weight};
+use crate::table::Table;
 use crate::text::range;
 
 /// A loss in words; a gain has a plus.
@@ -41,9 +41,8 @@ pub(crate) fn table<'a>(
         let mark = if held.unreliable { "?" } else { "" };
         cells.push(interval(held).map_or("-".to_owned(), |interval| format!("{interval}{mark}")));
         cells.push(held.outcome.word().to_owned());
+        table.weigh_row(gate.terms.fails(held.outcome).then_some(true));
         table.row(cells);
-        let fails = gate.terms.fails(held.outcome);
-        table.weigh_row(if fails { Weight::Worse } else { Weight::Plain });
     }
     table
 }

@@ -11,7 +11,7 @@ use super::block::{Block, Item, Part};
 use super::figures::{MARK, WITHHELD, times};
 use super::fleet::describe_files;
 use crate::chart::{Axis, Band, Chart, Look, Scale, Series, bounds, spark, unit_of};
-use crate::table::{Table, Weight};
+use crate::table::Table;
 use crate::text::range;
 
 /// What a sparkline spans at least, as a share of its greatest value.
@@ -82,11 +82,7 @@ fn table(of: &History, columns: usize) -> Table {
             (0, None) => "none".to_owned(),
             (changes, None) => changes.to_string(),
         };
-        match line.changes.last().and_then(|change| change.slower) {
-            Some(true) => table.weigh_row(Weight::Worse),
-            Some(false) => table.weigh_row(Weight::Better),
-            None => {}
-        }
+        table.weigh_row(line.changes.last().and_then(|change| change.slower));
         table.row(vec![
             line.what.to_string(),
             sparkline(line, columns),
@@ -239,15 +235,11 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
             name: format!("× {}", significant(change.ratio)),
             says: describe(of, line, change),
         };
-        Chart {
-            title: format!("{name} (shaded: 95 % CI, and where it changed)"),
-            x: Axis::time(ends),
-            y: Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit),
-            series: vec![Series { interval: interval.collect(), ..measured }],
-            marks: Vec::new(),
-            bands: line.changes.iter().map(band).collect(),
-        }
-        .checked()
+        let title = format!("{name} (shaded: 95 % CI, and where it changed)");
+        let y = Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit);
+        let series = vec![Series { interval: interval.collect(), ..measured }];
+        let bands = line.changes.iter().map(band).collect();
+        Some(Chart { bands, ..Chart::of_lines(&title, Axis::time(ends), y, series)? })
     };
     of.lines.iter().filter_map(chart).collect()
 }

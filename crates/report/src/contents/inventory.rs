@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::machine::{Access, Processor};
 use record::{CpuList, Machine, Record, units};
 
-use super::section::{Section, listed};
-use super::{conditions, memory, placement, places};
+use super::{Section, conditions, listed, memory, placement, places};
+use crate::text::capitalized;
 use record::phrase::count_noun;
 
 /// Every section of `linespeed inspect`; those with nothing to say are left out.
@@ -37,9 +37,9 @@ fn system(machine: &Machine) -> Section {
     let mut section = Section::new("Machine");
     let system = &machine.system;
     section.add_some("Host name", super::summary::host_name(machine));
-    let words =
-        [system.vendor.clone(), system.product.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    section.add("System", words);
+    let words: Vec<&str> =
+        [&system.vendor, &system.product].into_iter().flatten().map(String::as_str).collect();
+    section.add("System", words.join(" "));
     section.add_some("Board", system.board.as_ref());
     section.add_some("Firmware", system.firmware.as_ref());
     section.add_some("Hypervisor", machine.virtualization.hypervisor.as_ref());
@@ -128,15 +128,8 @@ fn cpus(record: &Record) -> Section {
 
 /// `2`, or `1 or 2` where cores differ.
 fn threads(machine: &Machine) -> String {
-    let mut counts: Vec<usize> = machine
-        .cpus
-        .iter()
-        .filter(|cpu| cpu.online)
-        .map(|cpu| cpu.siblings.len())
-        .filter(|n| *n > 0)
-        .collect();
-    counts.sort_unstable();
-    counts.dedup();
+    let online = machine.cpus.iter().filter(|cpu| cpu.online);
+    let counts: BTreeSet<usize> = online.map(|cpu| cpu.siblings.len()).filter(|n| *n > 0).collect();
     counts.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ")
 }
 
@@ -247,10 +240,7 @@ fn kernel(machine: &Machine) -> Section {
 fn vulnerabilities(machine: &Machine) -> Section {
     let mut section = Section::new("Vulnerabilities");
     for (name, state) in &machine.kernel.mitigations {
-        let name = name.replace('_', " ");
-        let mut letters = name.chars();
-        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-        section.add(format!("{first}{}", letters.as_str()), state);
+        section.add(capitalized(&name.replace('_', " ")), state);
     }
     section
 }

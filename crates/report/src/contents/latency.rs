@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record, metrics};
 
-use super::block::{Block, Part};
 use super::figures::labelled;
+use super::{Block, Part};
 
 /// Results up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;

@@ -4,10 +4,10 @@ use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::difference::Verdict;
 use record::{Record, Text, detail, metrics, units};
 
-use super::block::{Block, Part};
 use super::figures::MARK;
+use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
-use crate::table::{Field, Table, Weight};
+use crate::table::{Field, Table};
 use crate::text::range;
 
 /// Entries that are shown; the rest is in the record.
@@ -143,7 +143,7 @@ fn steps(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Cost of each step", None, &STEPS);
     for step in overhead.steps.iter().take(MOST) {
         if let (Verdict::Costs { share, .. }, false) = (&step.verdict, step.unreliable) {
-            table.weigh_row(if *share > 0.0 { Weight::Worse } else { Weight::Better });
+            table.weigh_row(Some(*share > 0.0));
         }
         table.item(&STEPS, step);
     }
@@ -191,6 +191,7 @@ pub(crate) fn said(step: &LayerStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Weight;
     use record::Label;
     use record::diagnosis::{Basis, SiblingsAdd};
     use record::{Labels, Measurement};

@@ -4,27 +4,14 @@ use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
 use record::{Better, Record, units};
 
-use super::block::{Block, Part};
 use super::figures::{digits_beside_ceiling, share_of_line_speed};
+use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::Table;
 use crate::text::range;
 
 /// The heading above them.
 pub(crate) const TITLE: &str = "From line speed down to delivered speed";
-
-/// What a row shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// The fastest that the hardware could go.
-    Ceiling,
-    /// The loss by one cause.
-    Loss,
-    /// What no cause explains.
-    Unexplained,
-    /// What is left.
-    Delivered,
-}
 
 /// The breakdowns of a record as bars that fall.
 pub(crate) fn bars(record: &Record) -> Vec<Bars> {
@@ -64,47 +51,35 @@ const DIGITS: usize = 3;
 fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
-    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64), digits: usize| {
-        let figure = figure(breakdown, kind, value, digits);
-        // The share of the headline, and what a finding of this cause costs.
-        let beside = match kind {
-            Kind::Ceiling | Kind::Delivered => share_of_line_speed(value / whole),
-            Kind::Loss | Kind::Unexplained => units::percent_to(value.abs() / whole, digits),
-        };
-        let fill = match kind {
-            Kind::Ceiling | Kind::Delivered => Fill::Plain,
-            Kind::Loss => Fill::Lost,
-            Kind::Unexplained => Fill::Nobody,
-        };
+    let row = |fill, label: &dyn ToString, ends: (f64, f64), value: f64, sign: &str, digits| {
         let (from, to) = (at(ends.0.min(ends.1)), at(ends.0.max(ends.1)));
-        let strong = kind == Kind::Delivered;
-        let piece = Piece::new(from, to, fill, format!("{label}: {figure}"));
-        let pieces = vec![Piece { unreliable: unreliable && strong, ..piece }];
-        Bar { name: label.to_owned(), how, pieces, figure, beside, strong }
+        let figure = format!("{sign}{}", units::figure_to(value.abs(), &breakdown.unit, digits));
+        let name = label.to_string();
+        let pieces = vec![Piece::new(from, to, fill, format!("{name}: {figure}"))];
+        Bar { name, pieces, figure, ..Bar::default() }
+    };
+    // The ceiling or what is delivered, with the share of the headline.
+    let total = |label: &dyn ToString, value: f64, sign: &str, digits| Bar {
+        beside: share_of_line_speed(value / whole),
+        ..row(Fill::Plain, label, (0.0, value), value, sign, digits)
+    };
+    // A loss, with the sign that takes it from the row above to the one below, and what a finding of its cause costs.
+    let loss = |fill, label: &dyn ToString, ends, value: f64, digits| {
+        let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
+        let beside = units::percent_to(value.abs() / whole, digits);
+        Bar { beside, ..row(fill, label, ends, value, if adds { "+ " } else { "− " }, digits) }
     };
     let source = match breakdown.source {
         CeilingSource::Parts => "parts",
         CeilingSource::Family => "family",
         CeilingSource::Measured => "measured",
     };
-    let mut rows = vec![row(
-        Kind::Ceiling,
-        &breakdown.ceiling_is.to_string(),
-        breakdown.ceiling,
-        source.to_owned(),
-        (0.0, breakdown.ceiling),
-        of_ceiling,
-    )];
+    let ceiling = total(&breakdown.ceiling_is, breakdown.ceiling, "", of_ceiling);
+    let mut rows = vec![Bar { how: source.to_owned(), ..ceiling }];
     let mut level = breakdown.ceiling;
     for step in &breakdown.steps {
-        rows.push(row(
-            Kind::Loss,
-            &step.cause.to_string(),
-            step.takes,
-            how(breakdown, step),
-            (level, step.leaves),
-            digits_of(step),
-        ));
+        let bar = loss(Fill::Lost, &step.cause, (level, step.leaves), step.takes, digits_of(step));
+        rows.push(Bar { how: how(breakdown, step), ..bar });
         level = step.leaves;
     }
     if !units::is_negligible(breakdown.unexplained / whole) {
@@ -113,41 +88,18 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
             0 | 1 => "unexplained gain",
             _ => "these causes overlap",
         };
-        rows.push(row(
-            Kind::Unexplained,
-            label,
-            breakdown.unexplained,
-            String::new(),
-            (level, breakdown.delivered),
-            DIGITS,
-        ));
+        rows.push(loss(Fill::Nobody, &label, (level, breakdown.delivered), breakdown.unexplained, DIGITS));
     }
-    rows.push(row(
-        Kind::Delivered,
-        &breakdown.delivered_is.to_string(),
-        breakdown.delivered,
-        String::new(),
-        (0.0, breakdown.delivered),
-        of_delivered,
-    ));
+    let mut delivered = total(&breakdown.delivered_is, breakdown.delivered, "= ", of_delivered);
+    delivered.strong = true;
+    delivered.pieces.iter_mut().for_each(|piece| piece.unreliable = unreliable);
+    rows.push(delivered);
     rows
 }
 
 /// As many digits as the interval of what a cause takes leaves.
 fn digits_of(step: &LossStep) -> usize {
     units::digits_within(step.takes, step.interval.filter(|_| step.measured))
-}
-
-/// A result; losses carry the sign that takes them from the row above to the one below.
-fn figure(breakdown: &LossBreakdown, kind: Kind, value: f64, digits: usize) -> String {
-    let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
-    let sign = match kind {
-        Kind::Ceiling => "",
-        Kind::Delivered => "= ",
-        Kind::Loss | Kind::Unexplained if adds => "+ ",
-        Kind::Loss | Kind::Unexplained => "− ",
-    };
-    format!("{sign}{}", units::figure_to(value.abs(), &breakdown.unit, digits))
 }
 
 fn how(breakdown: &LossBreakdown, step: &LossStep) -> String {

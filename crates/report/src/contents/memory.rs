@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::machine::{Cache, CacheKind, MemoryDevice};
 use record::{Machine, units};
 
-use super::section::{Fact, listed};
+use super::{Fact, listed};
 use record::phrase::count_noun;
 
 /// At most this many sharing sets are written out; the rest is `…`.

@@ -1,13 +1,11 @@
 //! What nodes cost: the matrices of latency and bandwidth, and what follows from them.
 
-use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Numa;
-use record::{Measurement, Record, metrics, units};
+use record::{Label, Measurement, Record, metrics, units};
 
-use super::block::{Block, Part};
-use super::section::Section;
+use super::{Block, Part, Section};
 use crate::chart::heat::{Head, Heat};
 use crate::shown::Shown;
 
@@ -50,9 +48,8 @@ fn facts(numa: &Numa) -> Section {
 
 /// Latency, node by node.
 pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
-    let (mut heat, shown) = matrix(record, record.measurements_of(metrics::NUMA_LATENCY).collect())?;
-    heat.title = "Load latency, node to node".to_owned();
-    Some((heat, shown))
+    let all = record.measurements_of(metrics::NUMA_LATENCY).collect();
+    matrix(record, all, "Load latency, node to node", "ns")
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
@@ -63,15 +60,11 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
         all.retain(reading);
     }
     all.sort_by_key(|m| std::cmp::Reverse(m.labels.count(Label::Threads)));
-    let (mut heat, shown) = matrix(record, all)?;
-    heat.title = "Bandwidth, node to node".to_owned();
-    heat.unit = "B/s";
-    heat.lower_is_better = false;
-    Some((heat, shown))
+    matrix(record, all, "Bandwidth, node to node", "B/s")
 }
 
 /// The matrix of these results, and which of them stand in it.
-fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
+fn matrix(record: &Record, all: Vec<&Measurement>, title: &str, unit: &'static str) -> Option<(Heat, Shown)> {
     let id = |m: &Measurement, key: Label| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
     for m in all.into_iter().filter(|m| m.summary.n > 0) {
@@ -90,21 +83,19 @@ fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
         group: packages.get(node).map_or(String::new(), |package| format!("package {package}")),
     };
     let cell = |from: &u32, to: &u32| cells.get(&(*from, *to)).map(|m| m.value());
-    let mut notes = Vec::new();
-    notes.extend(super::figures::doubts(cells.values().copied(), "cell"));
     let mut shown = Shown::default();
     cells.values().for_each(|m| shown.add(m));
     let heat = Heat {
-        title: String::new(),
-        unit: "ns",
-        lower_is_better: true,
+        title: title.to_owned(),
+        unit,
+        lower_is_better: unit == "ns",
         down: "requesting node".to_owned(),
         across: "memory node".to_owned(),
         diagonal: true,
         rows: rows.iter().map(head).collect(),
         columns: columns.iter().map(head).collect(),
         cells: rows.iter().map(|from| columns.iter().map(|to| cell(from, to)).collect()).collect(),
-        notes,
+        notes: super::figures::doubts(cells.values().copied(), "cell").into_iter().collect(),
     };
     Some((heat.checked()?, shown))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{CpuList, Machine};
 
-use super::section::{Fact, listed};
+use super::{Fact, listed};
 
 /// One fact a package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
 pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {

@@ -8,8 +8,7 @@ use record::phrase::count_noun;
 use record::shape::{Distance, Motion, Shape, ShapeState, Topology};
 use record::{CpuList, Record, date, units};
 
-use super::block::{Block, Part};
-use super::conditions;
+use super::{Block, Part, conditions};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::{Field, Table};
 
@@ -53,18 +52,19 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
         let seen = record.machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id));
         seen.filter_map(of).collect::<BTreeSet<u32>>().len()
     };
-    let cores = shape.cores_of(&cpus);
-    let (least, most) = (cores.keys().next(), cores.keys().next_back());
-    if let (Some(least), Some(most)) = (least, most) {
-        let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        table.row(vec!["cores".to_owned(), counted(&|cpu| cpu.core).to_string(), measured]);
-    }
     let domains = |state: &ShapeState| state.domains.last().map_or(1, Vec::len);
-    let domains: BTreeSet<usize> = shape.states.iter().flatten().map(domains).collect();
-    if let (Some(least), Some(most)) = (domains.first(), domains.last()) {
-        let shown = counted(&|cpu| cpu.package).max(counted(&|cpu| cpu.node)).max(1).to_string();
-        let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        table.row(vec!["packages or nodes".to_owned(), shown, measured]);
+    for (what, shown, measured) in [
+        ("cores", counted(&|cpu| cpu.core), shape.cores_of(&cpus).into_keys().collect()),
+        (
+            "packages or nodes",
+            counted(&|cpu| cpu.package).max(counted(&|cpu| cpu.node)).max(1),
+            shape.states.iter().flatten().map(domains).collect::<BTreeSet<usize>>(),
+        ),
+    ] {
+        if let (Some(least), Some(most)) = (measured.first(), measured.last()) {
+            let measured = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            table.row(vec![what.to_owned(), shown.to_string(), measured]);
+        }
     }
     if !shape.siblings_not_confirmed.is_empty() {
         let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
@@ -150,7 +150,11 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
     let had = record.diagnosis.shape.as_ref()?.cores_of(&cpus);
     let (looks, all) = (had.values().sum::<usize>(), count_noun(cpus.len(), "CPU"));
     if let [(cores, _)] = had.iter().collect::<Vec<_>>()[..] {
-        return Some(format!("{all} on {} in {}", count_noun(*cores, "core"), of_all(looks)));
+        let looks = match looks {
+            1 => "the one placement check".to_owned(),
+            looks => format!("all {looks} placement checks"),
+        };
+        return Some(format!("{all} on {} in {looks}", count_noun(*cores, "core")));
     }
     let share = |(cores, times): (&usize, &usize)| {
         format!("on {} in {}", count_noun(*cores, "core"), units::percent(*times as f64 / looks as f64))
@@ -159,26 +163,16 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
     (!shares.is_empty()).then(|| format!("{all} {} of {looks} placement checks", shares.join(", ")))
 }
 
-fn of_all(looks: usize) -> String {
-    if looks == 1 { "the one placement check".to_owned() } else { format!("all {looks} placement checks") }
-}
-
 /// The answer in a few words, with the age of the looks at this time where they are another run's.
 pub(crate) fn brief(shape: &Shape, now: &str) -> String {
+    let looks = count_noun(u64::from(shape.looks), "placement check");
     let motion = match shape.motion {
-        Motion::Pinned => format!("not seen in {}", count_noun(u64::from(shape.looks), "placement check")),
-        Motion::Floating => format!(
-            "yes: {} in {}",
-            count_noun(u64::from(shape.changes), "change"),
-            count_noun(u64::from(shape.looks), "placement check")
-        ),
-        Motion::Unknown => format!("unknown after {}", count_noun(u64::from(shape.looks), "placement check")),
+        Motion::Pinned => format!("not seen in {looks}"),
+        Motion::Floating => format!("yes: {} in {looks}", count_noun(u64::from(shape.changes), "change")),
+        Motion::Unknown => format!("unknown after {looks}"),
     };
-    let shares = [shape.sharing, shape.sharing_busy]
-        .into_iter()
-        .flatten()
-        .map(|share| share.share)
-        .fold(0.0, f64::max);
+    let shares = [shape.sharing, shape.sharing_busy].into_iter().flatten().map(|share| share.share);
+    let shares = shares.fold(0.0, f64::max);
     let shares = (shares > 0.0)
         .then(|| format!(", share cores in {} of the placement checks", units::percent(shares)));
     let split = shape.split.filter(|split| split.count > 0);

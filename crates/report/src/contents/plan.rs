@@ -5,9 +5,8 @@ use record::plan::{Gain, Plan, Policy, Process, Verification};
 use record::text::Value;
 use record::{Summary, Text, text};
 
-use super::block::{Block, Part};
 use super::figures::mark_words;
-use super::section::Section;
+use super::{Block, Part, Section};
 use crate::table::Table;
 
 /// Processes that the table shows; the plan has all.

@@ -1,9 +1,8 @@
 //! Where the results of an imported record stood, and what its texts say in two ways.
 
-use record::detail;
+use record::{Record, detail};
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::Record;
 use record::import::{Import, Origin, Output};
 
 use super::block::Block;

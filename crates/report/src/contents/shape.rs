@@ -40,6 +40,11 @@ pub(crate) struct Label {
 }
 
 impl Label {
+    /// A part without a number.
+    fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), memory: None, number: None }
+    }
+
     /// `package 0`, `L3 32 MiB`; a node's memory stands behind its number.
     pub(crate) fn text(&self) -> String {
         let number = self.number.map(|number| format!(" {number}")).unwrap_or_default();
@@ -140,20 +145,6 @@ struct Division {
     /// The higher the further out, among caches.
     level: u32,
     groups: Vec<(Label, CpuList)>,
-    /// The group of each CPU.
-    group_of: BTreeMap<u32, usize>,
-}
-
-impl Division {
-    fn new(kind: Kind, level: u32, groups: Vec<(Label, CpuList)>) -> Self {
-        let mut group_of = BTreeMap::new();
-        for (at, (_, cpus)) in groups.iter().enumerate() {
-            for cpu in cpus {
-                group_of.entry(cpu).or_insert(at);
-            }
-        }
-        Self { kind, level, groups, group_of }
-    }
 }
 
 /// The machine as a tree of its online CPUs. Divisions that cross each other (a node inside two packages) are cut
@@ -167,6 +158,14 @@ pub(crate) fn tree(machine: &Machine) -> Part {
     root
 }
 
+/// The nodes without CPUs, in words.
+pub(crate) fn without_cpus(machine: &Machine) -> impl Iterator<Item = String> {
+    machine.nodes.iter().filter(|node| node.cpus.is_empty()).map(|node| {
+        let memory = node.bytes.map_or("memory unknown".to_owned(), units::bytes);
+        format!("node {}, {memory}, no CPUs of its own", node.id)
+    })
+}
+
 fn divisions(machine: &Machine) -> Vec<Division> {
     let by = |kind: Kind, what: &str, of: fn(&record::machine::Cpu) -> Option<u32>| {
         let mut groups: BTreeMap<u32, CpuList> = BTreeMap::new();
@@ -176,18 +175,17 @@ fn divisions(machine: &Machine) -> Vec<Division> {
             }
         }
         let numbered = kind == Kind::Package;
-        let label =
-            |number| Label { kind, what: what.to_owned(), memory: None, number: numbered.then_some(number) };
-        Division::new(kind, 0, groups.into_iter().map(|(number, cpus)| (label(number), cpus)).collect())
+        let label = |number| Label { number: numbered.then_some(number), ..Label::new(kind, what) };
+        let groups = groups.into_iter().map(|(number, cpus)| (label(number), cpus)).collect();
+        Division { kind, level: 0, groups }
     };
     let nodes = machine.nodes.iter().filter(|node| !node.cpus.is_empty()).map(|node| {
         let memory = node.bytes.map(units::bytes);
-        let label = Label { kind: Kind::Node, what: "node".to_owned(), memory, number: Some(node.id) };
-        (label, node.cpus.clone())
+        (Label { memory, number: Some(node.id), ..Label::new(Kind::Node, "node") }, node.cpus.clone())
     });
     let mut divisions = vec![
         by(Kind::Package, "package", |cpu| cpu.package),
-        Division::new(Kind::Node, 0, nodes.collect()),
+        Division { kind: Kind::Node, level: 0, groups: nodes.collect() },
         by(Kind::Die, "die", |cpu| cpu.die),
         by(Kind::Cluster, "cluster", |cpu| cpu.cluster),
         by(Kind::Core, "core", |cpu| cpu.core),
@@ -195,16 +193,11 @@ fn divisions(machine: &Machine) -> Vec<Division> {
     let mut caches: BTreeMap<(u32, CacheKind), Vec<(Label, CpuList)>> = BTreeMap::new();
     for cache in &machine.caches {
         let size = cache.bytes.map(|bytes| format!(" {}", units::bytes(bytes))).unwrap_or_default();
-        let label = Label {
-            kind: Kind::Cache,
-            what: format!("{}{size}", cache_name(cache)),
-            memory: None,
-            number: None,
-        };
+        let label = Label::new(Kind::Cache, format!("{}{size}", cache_name(cache)));
         caches.entry((cache.level, cache.kind)).or_default().push((label, cache.cpus.clone()));
     }
-    divisions
-        .extend(caches.into_iter().map(|((level, _), groups)| Division::new(Kind::Cache, level, groups)));
+    let of_level = |((level, _), groups)| Division { kind: Kind::Cache, level, groups };
+    divisions.extend(caches.into_iter().map(of_level));
     divisions.retain(|division| !division.groups.is_empty());
     divisions
 }
@@ -214,7 +207,8 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
     let Some((division, inner)) = divisions.split_first() else { return Vec::new() };
     let mut groups: BTreeMap<Option<usize>, CpuList> = BTreeMap::new();
     for cpu in cpus {
-        groups.entry(division.group_of.get(&cpu).copied()).or_default().insert(cpu);
+        let group = division.groups.iter().position(|(_, cpus)| cpus.contains(cpu));
+        groups.entry(group).or_default().insert(cpu);
     }
     let mut parts = Vec::new();
     for (group, cpus) in groups {
@@ -223,15 +217,11 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
             Some(at) => parts.push(Part { labels: vec![division.groups[at].0.clone()], cpus, parts: inside }),
             // Of these CPUs this division shows nothing: what the inner ones show stands in its place.
             None if !inside.is_empty() => parts.extend(inside),
-            None => {
-                let labels =
-                    vec![Label { kind: Kind::Core, what: "CPU".to_owned(), memory: None, number: None }];
-                parts.extend(cpus.iter().map(|cpu| Part {
-                    labels: labels.clone(),
-                    cpus: [cpu].into_iter().collect(),
-                    parts: Vec::new(),
-                }));
-            }
+            None => parts.extend(cpus.iter().map(|cpu| Part {
+                labels: vec![Label::new(Kind::Core, "CPU")],
+                cpus: [cpu].into_iter().collect(),
+                parts: Vec::new(),
+            })),
         }
     }
     parts.sort_by_key(|part| part.cpus.first());

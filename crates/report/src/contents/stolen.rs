@@ -4,7 +4,7 @@ use record::long_gap::{Taker, TakerKind, Witness};
 use record::{Label, Measurement, Record, metrics, units};
 
 use super::figures::{figure, labelled, remarks, value};
-use super::section::listed;
+use super::listed;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 

@@ -1,27 +1,26 @@
 //! The first screen: what the machine is, how far it is from line speed, what costs speed, what could not be
 //! seen, and how noisy it was.
 
-use record::Label;
+use std::collections::BTreeSet;
+
 use record::diagnosis::{CeilingSource, Position, Resource};
+use record::import::Import;
 use record::{
-    Coverage, Ended, Machine, Mark, Measurement, Metric, Record, RunMode, State, Text, metrics, units,
+    Coverage, Ended, Label, Machine, Mark, Measurement, Metric, Record, RunMode, State, Text, metrics, units,
 };
 
 use super::conditions::{duration, steal_share};
 use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
-use super::section::listed;
+use super::listed;
 use super::side_by_side::group_by;
-use crate::text::range;
+use crate::text::{range, without_zeros};
 use record::phrase::count_noun;
 
 /// What stands above everything else, where something does.
 pub(crate) fn banner(record: &Record) -> Option<String> {
     if let Some(import) = &record.import {
-        let named: std::collections::BTreeSet<&str> =
-            import.outputs.iter().map(|output| output.tool.as_str()).collect();
-        let tools: Vec<&str> = named.into_iter().collect();
         let what = if record.measurements.is_empty() { "inventory" } else { "results" };
-        return Some(format!("Imported {what} of {}: linespeed measured nothing here.", tools.join(", ")));
+        return Some(format!("Imported {what} of {}: linespeed measured nothing here.", tools(import)));
     }
     (record.machine.virtualization.emulated == Some(true))
         .then(|| "Emulated machine: no result here is a speed.".to_owned())
@@ -32,19 +31,25 @@ pub(crate) fn nothing(record: &Record) -> String {
     if record.measurements.is_empty() {
         return "Nothing was measured.".to_owned();
     }
-    let named: std::collections::BTreeSet<&str> = match &record.import {
-        Some(import) => import.outputs.iter().map(|output| output.tool.as_str()).collect(),
+    let (reported, named) = match &record.import {
+        Some(import) => ("the output of", tools(import)),
         None => {
             let seen =
                 record.coverage.iter().filter(|of| matches!(of.state, State::Measured | State::Degraded));
-            seen.map(|of| of.what.as_str()).filter(|what| !what.contains(' ')).collect()
+            ("these measurements", each_once(seen.map(|of| &of.what).filter(|what| !what.contains(' '))))
         }
     };
-    let reported = if record.import.is_some() { "the output of" } else { "these measurements" };
-    if named.is_empty() {
-        return "No findings.".to_owned();
-    }
-    format!("No findings in {reported} {}.", named.into_iter().collect::<Vec<_>>().join(", "))
+    if named.is_empty() { "No findings.".to_owned() } else { format!("No findings in {reported} {named}.") }
+}
+
+/// The tools whose output was imported.
+fn tools(import: &Import) -> String {
+    each_once(import.outputs.iter().map(|output| &output.tool))
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The machine in two or three lines.
@@ -164,43 +169,9 @@ pub(crate) fn run(record: &Record) -> String {
     ])
 }
 
-/// What a resource delivers and its ceiling, whether that is unreliable, and the fact beside it.
-pub(crate) fn delivered(record: &Record, resource: &Resource) -> String {
-    let source = match resource.source {
-        Some(CeilingSource::Parts) => " (parts)",
-        Some(CeilingSource::Family) => " (family)",
-        Some(CeilingSource::Measured) => " (measured here)",
-        None => "",
-    };
-    let delivered = with_uncertainty(record, resource);
-    let held = match ceiling(record, resource) {
-        Some(ceiling) => format!("{delivered}, ceiling {ceiling}{source}"),
-        None => delivered,
-    };
-    let doubt = resource.doubt.as_ref().map(|doubt| format!("unreliable: {doubt}"));
-    [Some(held), doubt, resource.beside.as_ref().map(Text::to_string)]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
 /// Whether what a resource delivers is known too badly to be shown, as in the tables.
 pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
     is_withheld(record, resource.delivered, &resource.unit)
-}
-
-/// `293 ns ±3.0 %`, as far as its interval is known.
-fn with_uncertainty(record: &Record, resource: &Resource) -> String {
-    if is_untold(record, resource) {
-        return WITHHELD.to_owned();
-    }
-    let (digits, _) = digits_beside_ceiling(record, resource);
-    let delivered = units::figure_to(resource.delivered, &resource.unit, digits);
-    match uncertainty(record, resource.delivered, &resource.unit) {
-        Some(half) => format!("{delivered} {half}"),
-        None => delivered,
-    }
 }
 
 /// `3.1 GHz ±0.2 % of 3.7 GHz`; against a family's ceilings `3.1 GHz, family 3 – 4.4 GHz`; against the best measured here `101 ns
@@ -209,7 +180,10 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
     }
-    let delivered = with_uncertainty(record, resource);
+    let (digits, _) = digits_beside_ceiling(record, resource);
+    let half = uncertainty(record, resource.delivered, &resource.unit);
+    let half = half.map_or(String::new(), |half| format!(" {half}"));
+    let delivered = format!("{}{half}", units::figure_to(resource.delivered, &resource.unit, digits));
     match (ceiling(record, resource), resource.source) {
         (Some(_), _) if resource.family_ceilings.is_some() => {
             let ends = resource.family_ceilings.unwrap_or_default();
@@ -223,14 +197,8 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
 
 /// `3 – 4.4 GHz`: published results have few digits.
 pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
-    let of = |end: f64| {
-        let figure = units::figure(end, unit);
-        match figure.split_once(' ').filter(|(number, _)| number.contains('.')) {
-            Some((number, unit)) => format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.')),
-            None => figure,
-        }
-    };
-    range(&of(low), &of(high))
+    let [low, high] = [low, high].map(|end| without_zeros(&units::figure(end, unit)));
+    range(&low, &high)
 }
 
 /// What was published of its peers: `typical 95 – 125 ns`; `with_sources`: from how many, and of what machines.
@@ -298,19 +266,15 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
 /// Who leaves out as many of the dozen measurements has a question, and wants its answer first.
 const NARROW: usize = 6;
 
-/// Whether a run was asked for a few measurements only.
-pub(crate) fn is_narrow(record: &Record) -> bool {
-    let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
-    record.coverage.iter().filter(left_out).count() >= NARROW
-}
-
 /// The metrics that a run of everything has on any machine.
 const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// Whether it is of a run of everything, whose results take screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
+    let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
+    let is_narrow = record.coverage.iter().filter(left_out).count() >= NARROW;
     let has = |metric: &Metric| record.measurements_of(*metric).any(|m| m.summary.n > 0);
-    !is_narrow(record) && OF_A_WHOLE_RUN.iter().all(has)
+    !is_narrow && OF_A_WHOLE_RUN.iter().all(has)
 }
 
 /// How many results are unreliable, by what people look at: headlines, bandwidths, workloads, layers, else all results but the
@@ -359,10 +323,8 @@ const CLOCK_STILL: f64 = 0.02;
 /// Whether a step of scaling was disturbed in most of its runs.
 fn is_disturbed(m: &Measurement) -> bool {
     let by_others = |mark: Mark| [Mark::Quota, Mark::Switched, Mark::Stolen].contains(&mark);
-    let mut samples: Vec<u64> =
-        m.marks.iter().filter(|one| by_others(one.mark)).map(|one| u64::from(one.sample)).collect();
-    samples.sort_unstable();
-    samples.dedup();
+    let samples: BTreeSet<u32> =
+        m.marks.iter().filter(|one| by_others(one.mark)).map(|one| one.sample).collect();
     m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 
@@ -463,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ceiling_is_a_figure_with_what_stands_beside_it() {
+    fn what_has_no_ceiling_is_a_figure_alone() {
         let record = Record::new("0.1.0", String::new(), Vec::new());
         let mut bandwidth = Resource {
             name: "memory bandwidth".to_owned(),
@@ -480,11 +442,8 @@ mod tests {
             meaning: Text::default(),
             doubt: None,
         };
-        assert_eq!(delivered(&record, &bandwidth), "43.1 GB/s; best read 44.0 GB/s");
+        assert_eq!(held_against(&record, &bandwidth), "43.1 GB/s");
         (bandwidth.ceiling, bandwidth.source) = (Some(51.2e9), Some(CeilingSource::Parts));
-        assert_eq!(
-            delivered(&record, &bandwidth),
-            "43.1 GB/s, ceiling 51.2 GB/s (parts); best read 44.0 GB/s"
-        );
+        assert_eq!(held_against(&record, &bandwidth), "43.1 GB/s of 51.2 GB/s");
     }
 }

@@ -5,10 +5,10 @@ use record::in_turn::times;
 use record::turns::Turns;
 use record::{Label, Measurement, Record, detail, metrics};
 
-use super::block::{Block, Part};
 use super::command::{bound_parts, ended_by, find_state_of, seconds};
 use super::side_by_side::group_by;
-use crate::table::{Table, Weight};
+use super::{Block, Part};
+use crate::table::Table;
 use crate::text::{clean, range};
 
 /// So many commands each have a sentence on one screen.
@@ -47,20 +47,9 @@ pub(crate) fn name(time: &Measurement) -> &str {
 /// One row per command: its times, and how its runs ended where one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     // What is left out first where there is no room stands last.
-    let heads = [
-        "",
-        "command",
-        "exit code",
-        "#mean ± σ",
-        "?bound by",
-        "?#median",
-        "?#min – max",
-        "?#user",
-        "?#sys",
-        "?#CPU time",
-        "?#95 % interval",
-    ];
-    let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads);
+    let heads =
+        ",command,exit code,#mean ± σ,?bound by,?#median,?#min – max,?#user,?#sys,?#CPU time,?#95 % interval";
+    let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads.split(','));
     let times = times(record);
     let states: Vec<[Option<&Measurement>; 2]> = times
         .iter()
@@ -74,11 +63,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         // Of few a sentence of each shows it.
         let bound = command.and_then(|one| one.bound.as_ref()).filter(|_| turns.commands.len() > FEW);
         let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
-        table.weigh_row(match slower {
-            Some(true) => Weight::Worse,
-            Some(false) => Weight::Better,
-            None => Weight::Plain,
-        });
+        table.weigh_row(slower);
         table.tells(time);
         let [user, system] = states[at];
         let sum = user.zip(system).filter(|_| !split).map(|(user, system)| user.value() + system.value());

@@ -1,5 +1,7 @@
 //! A saved recording: what it was bound by, stretch by stretch, its curves, who had the CPUs, what a service waited for.
 
+use std::collections::BTreeSet;
+
 use diagnose::{Reference, Stretch};
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Service};
@@ -32,8 +34,7 @@ pub(crate) fn summary(watch: &Watch) -> String {
         .filter(|held| held.seconds / all >= 0.005)
         .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
-    let service = watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref());
-    let below = describe_below(service.map(|service| service.below).max().unwrap_or(0));
+    let below = describe_below(services(watch).map(|service| service.below).max().unwrap_or(0));
     let of = if watch.of.is_empty() { String::new() } else { format!("{}{below} for ", watch.of) };
     let bound = match shares.as_slice() {
         [] => "The kernel reports too little to show what it was bound by.".to_owned(),
@@ -43,12 +44,21 @@ pub(crate) fn summary(watch: &Watch) -> String {
     format!("Observed {of}{}. {ended}{bound}", duration(watch.seconds()))
 }
 
+/// What it saw of the processes that were named.
+fn services(watch: &Watch) -> impl Iterator<Item = &Service> {
+    watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref())
+}
+
+/// When a recording ends, seconds after its start.
+fn end(watch: &Watch) -> f64 {
+    watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds)
+}
+
 /// That the processes which were watched have ended, and after how long.
 pub(crate) fn ended(watch: &Watch) -> Option<Text> {
-    let services = || watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref());
-    let seconds = services().map(|service| service.seconds).sum();
+    let seconds = services(watch).map(|service| service.seconds).sum();
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
-    match services().map(|service| service.ended).max().unwrap_or(0) {
+    match services(watch).map(|service| service.ended).max().unwrap_or(0) {
         0 => None,
         1 => Some(text!("It ended after {after}.", after)),
         _ => Some(text!("All of them ended after {after}.", after)),
@@ -57,9 +67,8 @@ pub(crate) fn ended(watch: &Watch) -> Option<Text> {
 
 /// The time of day so many seconds after the record's start, UTC; with its day where the watch has several.
 fn clock(record: &Record, watch: &Watch, at: f64) -> String {
-    let last = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
     let time = |at: f64| date::later(&record.started, at);
-    let (Some(then), Some(first), Some(last)) = (time(at), time(0.0), time(last)) else {
+    let (Some(then), Some(first), Some(last)) = (time(at), time(0.0), time(end(watch))) else {
         return duration(at);
     };
     let (day, hours) = (then.get(5..10).unwrap_or_default(), then.get(11..19).unwrap_or_default());
@@ -98,9 +107,6 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// A curve: what each moment has of it.
-type Of<'a> = Box<dyn Fn(&Interval) -> Option<f64> + 'a>;
-
 /// Lines over time.
 struct Lines<'a> {
     watch: &'a Watch,
@@ -116,24 +122,19 @@ impl<'a> Lines<'a> {
     fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
         let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
         let start = start as f64;
-        let end = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
         let band = |stretch: &Stretch| {
             let (by, _) = stretch.held().filter(|(by, _)| **by != BoundBy::Idle)?;
             let says = describe_stretch(record, watch, stretch);
-            Some(Band {
-                ends: (start + stretch.all.at, start + stretch.to),
-                name: by.name().to_string(),
-                says,
-            })
+            let ends = (start + stretch.all.at, start + stretch.to);
+            Some(Band { ends, name: by.name().to_string(), says })
         };
         let bands = stretches.iter().filter_map(band).collect();
-        Self { watch, x: Axis::time((start, start + end)), start, unit: 1.0, bands }
+        Self { watch, x: Axis::time((start, start + end(watch))), start, unit: 1.0, bands }
     }
 
     /// By the time since start: of several recordings.
     fn since_start(watch: &'a Watch) -> Self {
-        let seconds = watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        let (name, unit) = match seconds {
+        let (name, unit) = match end(watch) {
             ..300.0 => ("s", 1.0),
             ..10_800.0 => ("min", 60.0),
             _ => ("h", 3600.0),
@@ -144,9 +145,8 @@ impl<'a> Lines<'a> {
 
     fn line(&self, name: impl Into<String>, of: impl Fn(&Interval) -> Option<f64>) -> Series {
         let middle = |moment: &Moment| self.start + (moment.at + moment.interval.seconds / 2.0) / self.unit;
-        let points =
-            self.watch.moments.iter().filter_map(|moment| Some((middle(moment), of(&moment.interval)?)));
-        Series::line(name.into(), points.collect())
+        let point = |moment: &Moment| Some((middle(moment), of(&moment.interval)?));
+        Series::line(name.into(), self.watch.moments.iter().filter_map(point).collect())
     }
 
     /// What the others are compared with.
@@ -161,7 +161,10 @@ impl<'a> Lines<'a> {
 }
 
 /// Lines of which some moment has more than next to nothing.
-fn worth<'a>(lines: &Lines, all: Vec<(&str, Of<'a>)>) -> Vec<Series> {
+fn worth<Of: Fn(&Interval) -> Option<f64>>(
+    lines: &Lines,
+    all: impl IntoIterator<Item = (&'static str, Of)>,
+) -> Vec<Series> {
     let drawn = all.into_iter().map(|(name, of)| lines.line(name, of));
     drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
 }
@@ -186,44 +189,50 @@ fn delay(interval: &Interval) -> Option<f64> {
     interval.run_queue_delay.map(|delay| delay / interval.seconds.max(1e-9))
 }
 
+/// A curve: its name, and what an interval has of it.
+type Curve = (&'static str, fn(&Interval) -> Option<f64>);
+const TIMES: [Curve; 5] = [
+    ("user", |i| Some(i.times.share(i.times.user))),
+    ("kernel", |i| Some(i.times.share(i.times.kernel()))),
+    ("steal", |i| Some(i.times.share(i.times.steal))),
+    ("iowait", |i| Some(i.times.share(i.times.iowait))),
+    ("idle", |i| Some(i.times.share(i.times.idle))),
+];
+const PRESSURE: [Curve; 3] = [
+    ("cpu", |i| i.pressure.get("cpu").copied()),
+    ("io", |i| i.pressure.get("io").copied()),
+    ("memory", |i| i.pressure.get("memory").copied()),
+];
+
+fn from_zero(label: &str, unit: &'static str) -> Axis {
+    Axis::new(label, Scale::FromZero, unit)
+}
+
+fn latency_axis() -> Axis {
+    Axis::new("a load from memory", Scale::Linear, "ns")
+}
+
+fn clock_axis() -> Axis {
+    Axis::new("clock", Scale::Linear, "Hz")
+}
+
 /// The curves: what the CPUs did, the service's threads, memory, the clock, pressure, the run queue.
 fn charts(lines: &Lines) -> Vec<Chart> {
     let watch = lines.watch;
-    let share = |label: &str| Axis::new(label, Scale::FromZero, "share");
-    let times: Vec<(&str, Of)> = vec![
-        ("user", Box::new(|i| Some(i.times.share(i.times.user)))),
-        ("kernel", Box::new(|i| Some(i.times.share(i.times.kernel())))),
-        ("steal", Box::new(|i| Some(i.times.share(i.times.steal)))),
-        ("iowait", Box::new(|i| Some(i.times.share(i.times.iowait)))),
-        ("idle", Box::new(|i| Some(i.times.share(i.times.idle)))),
-    ];
-    let has_blocked = watch.moments.iter().any(|moment| {
-        moment.interval.service.as_ref().is_some_and(|service| service.states.contains_key("blocked"))
-    });
+    let has_blocked = services(watch).any(|service| service.states.contains_key("blocked"));
     let states = whole_states(has_blocked).map(|(state, words, _)| {
-        let of: Of = Box::new(move |i: &Interval| {
+        let of = move |i: &Interval| {
             let service = i.service.as_ref()?;
             Some(service.states.get(state)? / service.seconds.max(1e-9))
-        });
+        };
         (words.split(',').next().unwrap_or(words), of)
     });
-    let pressure = ["cpu", "io", "memory"].map(|what| {
-        let of: Of = Box::new(move |i: &Interval| i.pressure.get(what).copied());
-        (what, of)
-    });
-    let nodes: std::collections::BTreeSet<u32> = watch
-        .moments
-        .iter()
-        .flat_map(|moment| moment.interval.probe.iter().flat_map(|probe| probe.latency_ns.keys().copied()))
-        .collect();
+    let probes = watch.moments.iter().filter_map(|moment| moment.interval.probe.as_ref());
+    let nodes: BTreeSet<u32> = probes.flat_map(|probe| probe.latency_ns.keys().copied()).collect();
+    let of_node =
+        |node: &u32| lines.line(format!("node {node}"), |i| i.probe.as_ref()?.latency_ns.get(node).copied());
     let mut memory: Vec<Series> = match nodes.len() {
-        2..=NODES => nodes
-            .iter()
-            .map(|node| {
-                let of = |i: &Interval| i.probe.as_ref()?.latency_ns.get(node).copied();
-                lines.line(format!("node {node}"), of)
-            })
-            .collect(),
+        2..=NODES => nodes.iter().map(of_node).collect(),
         0 | 1 => vec![lines.line("a load", highest_latency)],
         _ => vec![lines.line("the slowest node", highest_latency)],
     };
@@ -232,30 +241,21 @@ fn charts(lines: &Lines) -> Vec<Chart> {
     let mut clock = vec![lines.line("dependent adds", probed_clock)];
     clock.extend(reference.ceilings.clock_hz.map(|hz| lines.reference("best", hz)));
     clock.extend(reference.ceilings.clock_all_hz.map(|hz| lines.reference("best, all CPUs busy", hz)));
-    let ns = Axis::new("a load from memory", Scale::Linear, "ns");
-    let hz = Axis::new("clock", Scale::Linear, "Hz");
-    let waiting = Axis::new("threads waiting", Scale::FromZero, "threads");
-    [
-        lines.chart(
-            "Threads of the service",
-            Axis::new("threads", Scale::FromZero, "threads"),
-            worth(lines, states.collect()),
-        ),
-        lines.chart("What the CPUs did", share("share of all CPUs"), worth(lines, times)),
-        lines.chart("Memory latency (probe)", ns, memory),
-        lines.chart("Core clock", hz, clock),
-        lines.chart("Pressure", share("share of the time"), worth(lines, pressure.into())),
-        lines.chart("Run-queue delay", waiting, worth(lines, vec![("waiting for a CPU", Box::new(delay))])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let waiting = worth(lines, [("waiting for a CPU", delay)]);
+    let all = [
+        lines.chart("Threads of the service", from_zero("threads", "threads"), worth(lines, states)),
+        lines.chart("What the CPUs did", from_zero("share of all CPUs", "share"), worth(lines, TIMES)),
+        lines.chart("Memory latency (probe)", latency_axis(), memory),
+        lines.chart("Core clock", clock_axis(), clock),
+        lines.chart("Pressure", from_zero("share of the time", "share"), worth(lines, PRESSURE)),
+        lines.chart("Run-queue delay", from_zero("threads waiting", "threads"), waiting),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Curves of several recordings, each record a line by its name.
 pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     let watches = || named.iter().filter_map(|(name, record)| Some((name, record.watch.as_ref()?)));
-    let end = |watch: &Watch| watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
     let Some((_, longest)) = watches().max_by(|a, b| end(a.1).total_cmp(&end(b.1))) else {
         return Vec::new();
     };
@@ -268,15 +268,10 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
         });
         frame.chart(title, y, series.collect())
     };
-    let share = Axis::new("share of all CPUs", Scale::FromZero, "share");
-    [
-        draw("CPUs busy", share, |i| Some(i.times.share(i.times.busy()))),
-        draw("Memory latency (probe)", Axis::new("a load from memory", Scale::Linear, "ns"), highest_latency),
-        draw("Core clock", Axis::new("clock", Scale::Linear, "Hz"), probed_clock),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let busy =
+        draw("CPUs busy", from_zero("share of all CPUs", "share"), |i| Some(i.times.share(i.times.busy())));
+    let latency = draw("Memory latency (probe)", latency_axis(), highest_latency);
+    [busy, latency, draw("Core clock", clock_axis(), probed_clock)].into_iter().flatten().collect()
 }
 
 /// Its stretches, its curves, its results, and who did what.
@@ -381,14 +376,9 @@ fn who(watch: &Watch) -> Table {
 /// What threads waited for, and how often they were seen to: of a service, or of the busiest processes.
 fn waits(watch: &Watch) -> Table {
     let whole = watch.whole().unwrap_or_default().interval;
-    let (waits, looks) = match &whole.service {
-        Some(service) => (&service.waits, service.looks),
-        None => (&whole.waits, whole.looks),
-    };
-    let title = if whole.service.is_some() {
-        "What its threads waited for"
-    } else {
-        "What threads of the busiest processes waited for"
+    let (title, waits, looks) = match &whole.service {
+        Some(service) => ("What its threads waited for", &service.waits, service.looks),
+        None => ("What threads of the busiest processes waited for", &whole.waits, whole.looks),
     };
     let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#repeatedly"]);
     let all: u64 = waits.values().map(|waits| waits.threads).sum();

@@ -1,11 +1,9 @@
 //! Workloads and commands: a row for each number of threads and size of blocks; and what siblings are worth to them.
 
-use record::Label;
-use record::detail;
 use std::collections::HashMap;
 
 use record::label::name_workload;
-use record::{Measurement, Record, metrics, units};
+use record::{Label, Measurement, Record, detail, metrics, units};
 
 use super::conditions;
 use super::figures::{bare_value, labelled, remarks, spread};
@@ -67,10 +65,6 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn text(&self, cell: usize) -> String {
-        side_by_side::cell(self.cells[cell])
-    }
-
     /// The time of another run than the throughput beside it, as a row of its own: of one run a pass takes one over the rate.
     fn split_time(&mut self) -> Option<Self> {
         let (throughput, time) = (self.cells[0]?, self.cells[1]?);
@@ -99,11 +93,11 @@ fn fields<'a>() -> [Field<Row<'a>>; 13] {
         ("placement", |row| row.variant.2.clone()),
         ("setting", |row| row.variant.3.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
-        ("#throughput", |row| row.text(0)),
+        ("#throughput", |row| side_by_side::cell(row.cells[0])),
         ("?#95 % interval", |row| row.cells[0].map_or(String::new(), spread)),
-        ("#time", |row| row.text(1)),
-        ("#user time", |row| row.text(2)),
-        ("#system time", |row| row.text(3)),
+        ("#time", |row| side_by_side::cell(row.cells[1])),
+        ("#user time", |row| side_by_side::cell(row.cells[2])),
+        ("#system time", |row| side_by_side::cell(row.cells[3])),
         ("#IPC (calculated)", |row| row.ipc(4)),
         ("#IPC counted", |row| row.ipc(5)),
         ("?unit", |row| {

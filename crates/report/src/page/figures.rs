@@ -35,8 +35,6 @@ pub(super) struct Figures {
     blocks: Vec<(String, Block)>,
     /// In which of them the results of a metric stand, by the metric.
     places: HashMap<String, usize>,
-    /// The metrics and rules that are explained.
-    explained: BTreeSet<String>,
     has_conditions: bool,
     has_inventory: bool,
 }
@@ -65,15 +63,9 @@ impl Figures {
                 places.entry(m.metric.to_string()).or_insert(number);
             }
         }
-        let words = blocks.iter().filter_map(|(_, block)| block.word.as_deref()).chain(metrics_of(record));
-        let rules = record.diagnosis.findings.iter().map(|finding| finding.rule.as_str());
-        let words = words.filter(|word| explained(word).is_some());
-        let explained =
-            words.chain(rules.filter(|rule| rule_entry(rule).is_some())).map(str::to_owned).collect();
         Self {
             blocks,
             places,
-            explained,
             has_conditions: !conditions(record).is_empty(),
             has_inventory: !inventory_contents::sections(record).is_empty(),
         }
@@ -89,6 +81,13 @@ impl Figures {
         }
         let (id, block) = self.blocks.get(*self.places.get(metric)?)?;
         Some((id, &block.title))
+    }
+
+    /// A link to where the metric behind a headline is explained.
+    pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
+        let metric = headline_metric(resource)?.name();
+        let is_there = self.places.contains_key(metric) && explained(metric).is_some();
+        is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
     /// A section for each kind of result: what it is, then its charts, maps and tables; and whether it is what was asked for, not
@@ -224,22 +223,19 @@ pub(super) fn conditions(record: &Record) -> Block {
 
 /// Every measurement, in one table per metric.
 pub(super) fn all(record: &Record) -> Section {
+    // All are listed, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their matrix already: with each in a row
+    // no mail would carry the page.
+    let most = |metric| if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX };
     let inside = html! {
         @for metric in metrics_of(record) {
             @let measurements: Vec<_> = record.measurements_of(metric).collect();
             details {
                 summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "result")) } }
-                (table(&generic(metric, &measurements, most_of(metric)), ""))
+                (table(&generic(metric, &measurements, most(metric)), ""))
             }
         }
     };
     section("all", "All measurements", inside)
-}
-
-/// So many results of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
-/// matrix already: with each in a row no mail would carry the page.
-fn most_of(metric: &str) -> usize {
-    if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX }
 }
 
 fn metrics_of(record: &Record) -> Vec<&str> {
@@ -269,20 +265,9 @@ fn rule_entry(rule: &str) -> Option<&'static Term> {
     ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
 
-impl Figures {
-    /// A link to where a rule is explained; its name alone where it is not.
-    pub(super) fn rule_link(&self, rule: &str, words: &str) -> Markup {
-        match self.explained.contains(rule) {
-            true => link(&rule_id(rule), words),
-            false => html! { (words) },
-        }
-    }
-
-    /// A link to where the metric behind a headline is explained.
-    pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
-        let metric = headline_metric(resource)?;
-        self.explained.contains(metric.name()).then(|| link(&word_id(metric.name()), "explanation"))
-    }
+/// A link to where a rule is explained; its words alone where it is not.
+pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
+    html! { @if rule_entry(rule).is_some() { (link(&rule_id(rule), words)) } @else { (words) } }
 }
 
 /// What each rule that found something looks for, and what each metric of this record means. Links lead into an entry, which

@@ -154,18 +154,10 @@ fn histogram(class: &Class, at: usize) -> Option<Chart> {
     let points = counts.chain([(most, count(BARS - 1))]).collect();
     let slow = class.rows.iter().filter(|row| row.slow).take(MARKED);
     let marks = slow.filter_map(|row| Some(Mark { at: of(row)?, name: row.machine.clone(), measured: true }));
-    let chart = Chart {
-        title: format!(
-            "{}: {} ± {}",
-            known.what,
-            figure(known.median, &known.unit),
-            percent(known.scale.unwrap_or(0.0))
-        ),
-        x: Axis::new("", Scale::Linear, unit_of(&known.unit)),
-        y: Axis::new("machines", Scale::FromZero, "count"),
-        series: vec![Series::steps("machines".to_owned(), points).with_look(Look::Counts)],
-        marks: marks.collect(),
-        bands: Vec::new(),
-    };
-    chart.checked().filter(|_| most > least)
+    let (median, scale) = (figure(known.median, &known.unit), percent(known.scale.unwrap_or(0.0)));
+    let x = Axis::new("", Scale::Linear, unit_of(&known.unit));
+    let y = Axis::new("machines", Scale::FromZero, "count");
+    let series = vec![Series::steps("machines".to_owned(), points).with_look(Look::Counts)];
+    let chart = Chart::of_lines(&format!("{}: {median} ± {scale}", known.what), x, y, series)?;
+    Chart { marks: marks.collect(), ..chart }.checked().filter(|_| most > least)
 }

@@ -30,22 +30,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Letters of the verdict in the title of a window.
 const TITLE: usize = 120;
 
-/// The whole page: the verdict, what was asked for, the headlines, what costs speed, the evidence, and what could not be seen.
+/// The whole page of a record: the verdict, what was asked for, the headlines, what costs speed, the evidence, and what could not be seen.
 pub fn html(record: &Record) -> String {
-    kept(record, None)
+    of_record(record, &[], None)
 }
 
-/// The same of a record that `linespeed show` takes this name for, where there is one.
-pub fn kept(record: &Record, shown_by: Option<&str>) -> String {
-    whole(record, &[], shown_by)
-}
-
-/// The same of a reference machine, with what its documents claim.
-pub fn reference(record: &Record, answers: &[JudgedClaim]) -> String {
-    whole(record, answers, None)
-}
-
-fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
+/// The same with what the documents of a reference machine claim, of a record that `linespeed show` takes a name for, where there is one.
+pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
     // Without results the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
@@ -92,14 +83,14 @@ fn whole(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> St
         figures::glossary(record, &figures),
         summary::unseen(record),
     ]);
-    let head = Head { command: &verdict::Kind::command(record), says: &verdict::verdict(record) };
-    page(&head, &record.tool, &summary::header(record), &sections)
+    let head = (verdict::Kind::command(record), verdict::verdict(record));
+    page((&head.0, &head.1), &record.tool, &summary::header(record), &sections)
 }
 
 /// Records side by side as a page; `records` are those of the comparison, in its order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
     page(
-        &Head { command: "linespeed compare", says: &contents::compare::title(comparison) },
+        ("linespeed compare", &contents::compare::title(comparison)),
         &comparison.tool,
         &compare::header(comparison),
         &compare::sections(comparison, &records.collect::<Vec<_>>()),
@@ -111,8 +102,7 @@ const FLEET: &str = "linespeed fleet";
 
 /// A fleet as a page.
 pub fn fleet(of: &record::fleet::Fleet) -> String {
-    let head = Head { command: FLEET, says: &contents::fleet::title(of) };
-    page(&head, &of.tool, &html! {}, &fleet::sections(of))
+    page((FLEET, &contents::fleet::title(of)), &of.tool, &html! {}, &fleet::sections(of))
 }
 
 /// Columns of a sparkline in the table of a history.
@@ -124,16 +114,8 @@ pub fn history(of: &record::history::History) -> String {
     let figures = Block { title: "Results".to_owned(), ..figures };
     let curves = contents::history::charts(of).into_iter().map(Part::Chart).collect();
     let curves = Block::new("Over time", None, curves);
-    let head = Head { command: "linespeed history", says: &contents::history::title(of) };
-    page(&head, &of.tool, &html! {}, &[changes, curves, figures, notes].each_ref().map(own_section))
-}
-
-/// What a page begins with, and what its window is called.
-struct Head<'a> {
-    /// The command that makes such a page.
-    command: &'a str,
-    /// The answer in a sentence.
-    says: &'a str,
+    let head = ("linespeed history", &*contents::history::title(of));
+    page(head, &of.tool, &html! {}, &[changes, curves, figures, notes].each_ref().map(own_section))
 }
 
 /// A block by its own title.
@@ -156,8 +138,8 @@ fn section(id: &str, title: &str, inside: Markup) -> Section {
     Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }
 
-/// A page around its contents.
-fn page(head: &Head, tool: &Tool, below: &Markup, sections: &[Section]) -> String {
+/// A page around its contents: the command that makes such a page, and the answer in a sentence.
+fn page((command, says): (&str, &str), tool: &Tool, below: &Markup, sections: &[Section]) -> String {
     let sections: Vec<&Section> = sections.iter().filter(|section| !section.inside.0.is_empty()).collect();
     let page = html! {
         (DOCTYPE)
@@ -168,7 +150,7 @@ fn page(head: &Head, tool: &Tool, below: &Markup, sections: &[Section]) -> Strin
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                title { (head.command) ": " (cut(&clean(head.says), TITLE)) }
+                title { (command) ": " (cut(&clean(says), TITLE)) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -179,8 +161,8 @@ fn page(head: &Head, tool: &Tool, below: &Markup, sections: &[Section]) -> Strin
                 }
                 main {
                     header {
-                        p class="kind" { (head.command) }
-                        h1 { (keep_units(head.says)) }
+                        p class="kind" { (command) }
+                        h1 { (keep_units(says)) }
                         (below)
                     }
                     @for section in &sections {
@@ -191,7 +173,7 @@ fn page(head: &Head, tool: &Tool, below: &Markup, sections: &[Section]) -> Strin
                         }
                     }
                 }
-                @if head.command == FLEET { script { (PreEscaped(SCRIPT)) } }
+                @if command == FLEET { script { (PreEscaped(SCRIPT)) } }
                 footer { "Made by " (tool.name) " " (tool.version) ". Self-contained: loads nothing." }
             }
         }

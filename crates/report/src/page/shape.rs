@@ -1,11 +1,11 @@
 //! The machine's shape as boxes in boxes.
 
 use maud::{Markup, html};
-use record::{CpuList, Machine, units};
+use record::{CpuList, Machine};
 
 use super::Section;
 use crate::contents::placement;
-use crate::contents::shape::{Kind, Part, tree};
+use crate::contents::shape::{Kind, Part, tree, without_cpus};
 use record::phrase::count_noun;
 
 /// Above this many CPUs, parts alike are one box from the caches inwards: a box a core would be a wall.
@@ -25,13 +25,7 @@ pub(super) fn section(machine: &Machine) -> Section {
         @if !root.cpus.is_empty() {
             div class="shape" {
                 (inside(&root, wide))
-                @for node in machine.nodes.iter().filter(|node| node.cpus.is_empty()) {
-                    div class="part node" {
-                        p class="name" {
-                            "node " (node.id) ", " (node.bytes.map_or("memory unknown".to_owned(), units::bytes)) ", no CPUs of its own"
-                        }
-                    }
-                }
+                @for words in without_cpus(machine) { div class="part node" { p class="name" { (words) } } }
             }
         }
         @if !offline.is_empty() { p { "Offline: CPUs " (offline) } }

@@ -9,14 +9,13 @@ use record::difference::Verdict;
 use record::phrase::quote_word;
 use record::{Record, Remedy, units};
 
-use super::figures::Figures;
+use super::figures::{Figures, rule_link};
 use super::{Section, bars, link, prose, section};
 use crate::chart::Axis;
 use crate::chart::bars::{Bar, Fill, Form, Piece};
 use crate::contents::conditions::quiet;
 use crate::contents::figures::{line_speed, share_of};
-use crate::contents::finding;
-use crate::contents::{listed, loss_breakdown, summary};
+use crate::contents::{finding, listed, loss_breakdown, summary};
 use crate::text::{clean, cut, keep_units};
 
 /// Share of line speed from which nothing is amiss, where no finding shows otherwise.
@@ -32,22 +31,18 @@ const PLACES: usize = 3;
 pub(super) fn header(record: &Record) -> Markup {
     // That other tools measured is no alarm.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
+    // As it was typed, more or less.
+    let command = record.command.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
     html! {
         @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
         p { (keep_units(&summary::machine(record).join(", "))) }
         p class="quiet" {
             (summary::origin(record))
             @if let Some(root) = record.machine.limits.root { (if root { ", as root" } else { ", not as root" }) }
-            @if !record.command.is_empty() { ": " code { (typed(&record.command)) } }
+            @if !command.is_empty() { ": " code { (cut(&clean(&command), COMMAND)) } }
         }
         @if let Some(quiet) = quiet(&record.conditions) { p { (keep_units(&quiet)) } }
     }
-}
-
-/// A command as it was typed, more or less; a long one is cut.
-fn typed(command: &[String]) -> String {
-    let words: Vec<String> = command.iter().map(|word| quote_word(word)).collect();
-    cut(&clean(&words.join(" ")), COMMAND)
 }
 
 /// How far from line speed each resource is: what was measured beside what is typical and what is the most, each on its own scale.
@@ -102,9 +97,8 @@ fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, S
         let says = format!("measured like the typical results: {}", figure(value));
         Piece::at(at(value), Form::Ring, fill, says)
     }));
-    let says = summary::delivered(record, resource);
     let measured = !summary::is_untold(record, resource);
-    let dot = Piece::at(at(resource.delivered), Form::Dot, fill, says);
+    let dot = Piece::at(at(resource.delivered), Form::Dot, fill, summary::held_against(record, resource));
     pieces.extend(measured.then(|| Piece { unreliable: resource.doubt.is_some(), ..dot }));
     let bar = Bar { name: resource.name.clone(), strong: true, pieces, ..Bar::default() };
     (bar, scale.ticks(5).into_iter().map(|(value, text)| (at(value), text)).collect())
@@ -216,7 +210,7 @@ fn found(
         @if let Some(knob) = finding.knob() {
             (advice("Fix", &Remedy::command(finding::fix_command(number + 1, knob, shown_by))))
         }
-        p class="quiet" { "More: " code { (finding::explain_command(finding)) } " (" (figures.rule_link(&finding.rule, "here")) ")" }
+        p class="quiet" { "More: " code { (finding::explain_command(finding)) } " (" (rule_link(&finding.rule, "here")) ")" }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {
                 summary { (if others.is_empty() { "Evidence" } else { "More to do, and evidence" }) }

@@ -11,19 +11,14 @@ pub fn check(check: &Check, time: &str) -> String {
     let known = check.outcome != Outcome::OtherClass;
     text.one("check_timestamp_seconds", date::seconds(time).map(|s| s as f64));
     text.one("check_comparable", f64::from(u8::from(known)));
-    let off =
-        check.facts.iter().map(|fact| ([("fact", fact.code.trim_start_matches("comparison-fact-"))], 1.0));
-    text.add("check_fact_off", off);
+    let off = check.facts.iter().map(|fact| (fact.code.trim_start_matches("comparison-fact-"), 1.0));
+    text.add("check_fact_off", "fact", off);
     let count = |count: usize| known.then_some(count as f64);
     text.one("check_facts_off", count(check.facts.len()));
     text.one("check_facts_not_seen", count(check.not_seen.len()));
-    let figures: Vec<String> = check.figures.iter().map(|figure| figure.what.to_string()).collect();
-    let figures = || {
-        figures.iter().map(String::as_str).zip(&check.figures).filter(|(_, figure)| figure.doubt.is_none())
-    };
-    let speeds = figures().map(|(what, figure)| ([("figure", what)], figure.speed));
-    text.add("check_speed_ratio", speeds);
-    let slow = figures().filter(|(_, figure)| figure.slow).count();
+    let figures = || check.figures.iter().filter(|figure| figure.doubt.is_none());
+    text.add("check_speed_ratio", "figure", figures().map(|figure| (&figure.what, figure.speed)));
+    let slow = figures().filter(|figure| figure.slow).count();
     text.one("check_figures_slow", count(slow));
     text.text()
 }

@@ -1,59 +1,25 @@
 //! An interval of a recording.
 
 use record::diagnosis::BoundBy;
-use record::live::{Interval, Sampled, Service};
+use record::live::{Interval, Sampled};
 
 use super::Exposition;
 
 /// What samples of user mode wait for, where some could be read.
-fn shares(sampled: Option<&Sampled>) -> impl Iterator<Item = ([(&'static str, &'static str); 1], f64)> {
+fn shares(sampled: Option<&Sampled>) -> Vec<(&'static str, f64)> {
     let read = sampled.filter(|sampled| sampled.decoded() > 0);
-    let shares = read.map(|seen| {
-        [
-            ("beyond-caches", seen.far.share),
-            ("shared-lines", seen.shared.share),
-            ("spinning", seen.spinning.share),
-        ]
-        .map(|(at, share)| ([("at", at)], share))
-    });
-    shares.into_iter().flatten()
-}
-
-/// What the processes that were named did.
-fn service(text: &mut Exposition, service: &Service) {
-    let threads = |state: &str| service.states.get(state).map(|time| time / service.seconds.max(1e-9));
-    let cpus = threads("user").unwrap_or(0.0) + threads("system").unwrap_or(0.0);
-    text.one("live_service_cpus", cpus);
-    text.one("live_service_runnable_threads", threads("runnable"));
-    text.one("live_service_blocked_threads", threads("blocked"));
-    text.add("live_service_user_samples_ratio", shares(service.sampled.as_ref()));
-}
-
-/// What counters of cores, memory and nodes say.
-fn hardware(text: &mut Exposition, interval: &Interval) {
-    let cores = interval.cores.clone().unwrap_or_default();
-    let ipc = [("user", cores.ipc_user), ("kernel", cores.ipc_kernel), ("all", cores.ipc)];
-    let ipc = ipc.into_iter().filter_map(|(mode, ipc)| Some(([("mode", mode)], ipc?)));
-    text.add("live_instructions_per_cycle", ipc);
-    let slots = cores.top_down.iter().map(|(name, share)| ([("category", name.as_str())], *share));
-    text.add("live_issue_slots_ratio", slots);
-    text.add("live_user_samples_ratio", shares(interval.sampled.as_ref()));
-    let traffic = interval.traffic.as_ref();
-    let carried = traffic.map(|traffic| ([("source", traffic.source.as_str())], traffic.bytes_per_second));
-    text.add("live_memory_bytes_per_second", carried);
-    let bus = traffic.and_then(|traffic| traffic.bus);
-    text.one("live_memory_bus_ratio", bus);
-    let remote = interval.remote.unwrap_or_default();
-    let remote = [("taken", remote.taken), ("touched", remote.touched), ("held", remote.held)];
-    let remote = remote.into_iter().filter_map(|(of, share)| Some(([("of", of)], share?)));
-    text.add("live_remote_pages_ratio", remote);
+    read.map_or(Vec::new(), |seen| {
+        let shares =
+            [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)];
+        shares.map(|(at, share)| (at, share.share)).to_vec()
+    })
 }
 
 /// One interval of a recording.
-pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> String {
+pub fn interval(interval: &Interval, bound: Option<&BoundBy>) -> String {
     let mut text = Exposition::default();
-    let times = &interval.times;
-    let shares = [
+    let (times, seconds) = (&interval.times, interval.seconds.max(1e-9));
+    let modes = [
         ("user", times.user),
         ("system", times.system),
         ("irq", times.irq),
@@ -62,42 +28,50 @@ pub fn interval(interval: &Interval, bound: Option<&BoundBy>, code: &str) -> Str
         ("iowait", times.iowait),
         ("idle", times.idle),
     ];
-    let shares = shares.map(|(mode, seconds)| ([("mode", mode)], times.share(seconds)));
-    text.add("live_cpu_ratio", shares);
-    if bound.is_some() {
-        text.add("live_bound", [([("by", code)], 1.0)]);
-    }
-    let pressure = interval.pressure.iter().map(|(what, share)| ([("resource", what.as_str())], *share));
-    text.add("live_pressure_ratio", pressure);
+    text.add("live_cpu_ratio", "mode", modes.map(|(mode, seconds)| (mode, times.share(seconds))));
+    text.add("live_bound", "by", bound.map(|by| (by.code(), 1.0)));
+    text.add("live_pressure_ratio", "resource", interval.pressure.iter().map(|(what, share)| (what, *share)));
     text.one("live_runnable_threads", interval.runnable);
-    let delay = interval.run_queue_delay.map(|seconds| seconds / interval.seconds.max(1e-9));
-    text.one("live_run_queue_delay_ratio", delay);
-    let rates = interval.rates.iter().map(|(event, rate)| ([("event", event.as_str())], *rate));
-    text.add("live_events_per_second", rates);
+    text.one("live_run_queue_delay_ratio", interval.run_queue_delay.map(|delay| delay / seconds));
+    text.add("live_events_per_second", "event", interval.rates.iter().map(|(event, rate)| (event, *rate)));
     let probe = interval.probe.clone().unwrap_or_default();
-    let nodes: Vec<(String, f64)> =
-        probe.latency_ns.iter().map(|(node, ns)| (node.to_string(), ns / 1e9)).collect();
-    let latency = nodes.iter().map(|(node, seconds)| ([("node", node.as_str())], *seconds));
-    text.add("live_memory_latency_seconds", latency);
+    let latency = probe.latency_ns.iter().map(|(node, ns)| (node, ns / 1e9));
+    text.add("live_memory_latency_seconds", "node", latency);
     text.one("live_clock_hertz", probe.clock_hz);
     text.one("live_timer_late_seconds", probe.late_us.map(|us| us / 1e6));
-    hardware(&mut text, interval);
-    if let Some(of) = &interval.service {
-        service(&mut text, of);
+    let cores = interval.cores.clone().unwrap_or_default();
+    let ipc = [("user", cores.ipc_user), ("kernel", cores.ipc_kernel), ("all", cores.ipc)];
+    text.add("live_instructions_per_cycle", "mode", ipc);
+    text.add("live_issue_slots_ratio", "category", cores.top_down);
+    text.add("live_user_samples_ratio", "at", shares(interval.sampled.as_ref()));
+    let traffic = interval.traffic.as_ref();
+    let carried = traffic.map(|traffic| (&traffic.source, traffic.bytes_per_second));
+    text.add("live_memory_bytes_per_second", "source", carried);
+    text.one("live_memory_bus_ratio", traffic.and_then(|traffic| traffic.bus));
+    let remote = interval.remote.unwrap_or_default();
+    let remote = [("taken", remote.taken), ("touched", remote.touched), ("held", remote.held)];
+    text.add("live_remote_pages_ratio", "of", remote);
+    if let Some(service) = &interval.service {
+        let threads = |state: &str| service.states.get(state).map(|time| time / service.seconds.max(1e-9));
+        let cpus = threads("user").unwrap_or(0.0) + threads("system").unwrap_or(0.0);
+        text.one("live_service_cpus", cpus);
+        text.one("live_service_runnable_threads", threads("runnable"));
+        text.one("live_service_blocked_threads", threads("blocked"));
+        text.add("live_service_user_samples_ratio", "at", shares(service.sampled.as_ref()));
     }
     let sensors = &interval.sensors;
     text.one("live_temperature_celsius", sensors.celsius);
     text.one("live_fan_rpm", sensors.fan_rpm);
     text.one("live_power_watts", sensors.watts);
     text.one("live_heat_throttled_ratio", sensors.heat_throttled);
-    let own = interval.own_seconds / interval.seconds.max(1e-9);
-    text.one("live_own_cpu_ratio", own);
+    text.one("live_own_cpu_ratio", interval.own_seconds / seconds);
     text.text()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::live::Service;
 
     #[test]
     fn names_have_their_help_once_and_values_are_escaped() {
@@ -105,7 +79,7 @@ mod tests {
         shown.times.user = 1.0;
         shown.rates.insert("bad\"\\\n\u{1b}name".to_owned(), 7.0);
         shown.pressure.insert("cpu".to_owned(), f64::NAN);
-        let text = interval(&shown, Some(&BoundBy::Cpu), "cpu");
+        let text = interval(&shown, Some(&BoundBy::Cpu));
         assert!(text.contains("linespeed_live_cpu_ratio{mode=\"user\"} 1\n"), "{text}");
         assert!(text.contains("{event=\"bad\\\"\\\\\\n\u{fffd}name\"} 7\n"), "{text}");
         assert!(!text.contains("NaN") && !text.contains("pressure"), "{text}");
@@ -129,7 +103,7 @@ mod tests {
         };
         let shown =
             Interval { seconds: 2.0, sampled: sampled(0.48), service: Some(service), ..Interval::default() };
-        let text = interval(&shown, Some(&BoundBy::MemoryLatency), "memory-latency");
+        let text = interval(&shown, Some(&BoundBy::MemoryLatency));
         for line in [
             "linespeed_live_user_samples_ratio{at=\"beyond-caches\"} 0.48",
             "linespeed_live_service_user_samples_ratio{at=\"beyond-caches\"} 0.99",

@@ -76,8 +76,7 @@ fn about(text: &mut Exposition, record: &Record) {
 fn inventory(text: &mut Exposition, record: &Record) {
     let machine = &record.machine;
     let cpus = [("present", machine.counts.cpus_present), ("online", machine.counts.cpus_online)];
-    let cpus = cpus.into_iter().filter_map(|(state, count)| Some(([("state", state)], f64::from(count?))));
-    text.add("machine_cpus", cpus);
+    text.add("machine_cpus", "state", cpus.map(|(state, count)| (state, count.map(f64::from))));
     text.one("machine_memory_bytes", machine.memory_bytes.map(|bytes| bytes as f64));
     let devices = machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count();
     let devices = (devices > 0).then_some(devices as f64);
@@ -88,16 +87,14 @@ fn inventory(text: &mut Exposition, record: &Record) {
 fn findings(text: &mut Exposition, record: &Record) {
     let found = &record.diagnosis.findings;
     let levels = [("note", Severity::Note), ("warning", Severity::Warning), ("serious", Severity::Serious)];
-    let counts = levels.map(|(name, level)| {
-        let of = found.iter().filter(|finding| finding.severity == level);
-        ([("severity", name)], of.count() as f64)
-    });
-    text.add("findings", counts);
+    let counts = levels
+        .map(|(name, level)| (name, found.iter().filter(|finding| finding.severity == level).count() as f64));
+    text.add("findings", "severity", counts);
     let losses = found.iter().filter_map(|finding| match finding.loss {
-        Verdict::Costs { share, .. } => Some(([("finding", finding.rule.as_str())], share)),
+        Verdict::Costs { share, .. } => Some((&finding.rule, share)),
         _ => None,
     });
-    text.add("finding_loss_ratio", losses);
+    text.add("finding_loss_ratio", "finding", losses);
 }
 
 /// A result, and of a distribution its maximum.
@@ -107,16 +104,13 @@ fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     if m.summary.n == 0 || m.doubt.is_some() || matrix || MEASURED.into_iter().any(has) {
         return;
     }
-    let labels: Vec<(String, String)> =
-        m.labels.0.iter().map(|(name, key)| (label_name(name), key.to_string())).collect();
-    let method = m.method.as_deref().map(|method| ("method", method));
-    let labels = || {
-        labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(method).collect::<Vec<_>>()
-    };
+    let labels = m.labels.0.iter().map(|(name, key)| (label_name(name), key.to_string()));
+    let method = m.method.iter().map(|method| ("method".to_owned(), method.clone()));
+    let labels: Vec<(String, String)> = labels.chain(method).collect();
     let mut add = |part: &str, what: &str, value: f64| {
         let (name, divisor) = name(metric, part);
         let help = format!("{}{what}; linespeed explain {}.", metric.title, metric.name);
-        text.explain(&name, &help, [(labels(), value / divisor)]);
+        text.explain(&name, &help, labels.clone(), value / divisor);
     };
     add("", "", m.value());
     if !m.distribution.is_empty() {

@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn whatever_the_kernel_calls_its_events_is_read(events in proptest::collection::btree_map(any::<String>(), any::<f64>(), 0..4)) {
         let shown = Interval { seconds: 1.0, rates: events, ..Interval::default() };
-        parse(&super::interval(&shown, None, ""));
+        parse(&super::interval(&shown, None));
     }
 }
 

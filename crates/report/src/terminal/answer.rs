@@ -8,10 +8,9 @@ use record::{Coverage, Record, State};
 use super::findings;
 use super::room::{MACHINE, NOISE};
 use super::screen::Screen;
-use crate::contents::conditions;
 use crate::contents::figures::{MARK, line_speed, share_of};
 use crate::contents::section::listed;
-use crate::contents::{summary, verdict};
+use crate::contents::{conditions, summary, verdict};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, longest, pad_left, pad_right, width};
 
@@ -156,7 +155,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let share = Span::strong(pad_left(&stands(resource), shares));
         // Where there is no share it is the result that is unreliable.
         let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
-        let [of_share, of_figure] = match (doubtful, has_share(resource)) {
+        let [of_share, of_figure] = match (doubtful, line_speed(resource).is_some()) {
             (false, _) => ["  ", ""],
             (true, true) => ["? ", ""],
             (true, false) => ["  ", MARK],
@@ -190,10 +189,6 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     for line in &record.diagnosis.not_reached {
         screen.short(2, "  ", "    ", line);
     }
-}
-
-fn has_share(resource: &Resource) -> bool {
-    line_speed(resource).is_some()
 }
 
 /// Its share of line speed; of what has none, where it stands among its peers.
@@ -312,7 +307,7 @@ mod tests {
         });
         assert_eq!(whole.matches("fix 1 --record 'a b'").count(), 2);
         assert!(!whole.contains("More: ") && answer(&record, 160).contains("More: "));
-        let page = crate::page::kept(&record, Some("a b"));
+        let page = crate::page::of_record(&record, &[], Some("a b"));
         assert!(page.contains("fix 1 --record 'a b'") && !page.contains("--record RECORD"));
         assert!(crate::page::html(&record).contains("fix 1 --record RECORD"));
     }

@@ -53,8 +53,8 @@ fn below_title(screen: &Screen, finding: &Finding, number: usize, shown_by: Opti
     let fits = |line: &str| width(&clean(line)) <= columns;
     let typed = |command: &str| screen.typed(command);
     let severity = finding::severity(finding.severity);
-    let costs = [finding::loss(finding), finding::loss_in_short(finding), finding::loss_in_brief(finding)]
-        .map(|costs| format!("{severity}: {costs}"));
+    let [short, brief] = [false, true].map(|brief| finding::loss_in_short(finding, brief));
+    let costs = [finding::loss(finding), short, brief].map(|costs| format!("{severity}: {costs}"));
     let fixes = shown_by.map(|of| fix(finding, number, of, typed)).unwrap_or_default();
     let remedy = match fixes.is_empty() {
         true => remedy(finding, columns, typed),

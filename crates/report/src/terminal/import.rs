@@ -140,7 +140,8 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
-        report::block(screen, &Block::items(&title, lines.examples.iter().map(example)), false);
+        let examples = lines.examples.iter().map(|line| format!("{}: {}", line_of(line), line.says));
+        report::block(screen, &Block::items(&title, examples), false);
         let more = lines.lines.saturating_sub(lines.examples.len() as u64);
         if more > 0 {
             screen.line(&[Span::quiet(format!("  and {more} more"))]);
@@ -154,10 +155,6 @@ fn kept_as_text(one: &Withheld) -> String {
 
 fn contradiction(one: &Contradiction) -> String {
     format!("{} ({})", one.says, one.origins.iter().map(line_of).collect::<Vec<_>>().join("; "))
-}
-
-fn example(line: &Origin) -> String {
-    format!("{}: {}", line_of(line), line.says)
 }
 
 fn describe_output(output: &Output, several_texts: bool) -> String {

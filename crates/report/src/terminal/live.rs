@@ -124,11 +124,6 @@ pub fn live(screen: &mut Screen, live: &Live) {
     answer::unseen_why(screen, &unseen, Some(ALL_UNSEEN), 2);
 }
 
-/// A share of all CPUs' time, in per cent.
-fn percent(interval: &Interval, seconds: f64) -> String {
-    pad_left(&format!("{:.1}", interval.times.share(seconds) * 100.0), 8)
-}
-
 fn times(screen: &mut Screen, interval: &Interval) {
     let times = &interval.times;
     let columns = [
@@ -142,17 +137,9 @@ fn times(screen: &mut Screen, interval: &Interval) {
     let heads: String = columns.iter().map(|(name, _)| pad_left(name, 8)).collect();
     let whose = if interval.service.is_some() { "Machine" } else { "" };
     screen.line(&[Span::quiet(format!("{}{heads}", pad_right(whose, 11)))]);
-    let figures: String = columns.iter().map(|(_, seconds)| percent(interval, *seconds)).collect();
+    let percent = |seconds: f64| pad_left(&format!("{:.1}", times.share(seconds) * 100.0), 8);
+    let figures: String = columns.iter().map(|(_, seconds)| percent(*seconds)).collect();
     screen.line(&[Span::quiet(pad_right("% of CPUs", 11)), Span::plain(figures)]);
-}
-
-/// A rate that keeps its width.
-fn rate(interval: &Interval, name: &str) -> String {
-    interval.rates.get(name).map_or_else(|| "-".to_owned(), |rate| units::thousands(rate.round()))
-}
-
-fn share(value: Option<&f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
 type Facts = Vec<(&'static str, String)>;
@@ -160,34 +147,19 @@ type Facts = Vec<(&'static str, String)>;
 /// What is shown of the machine, and what of the service that is watched.
 fn facts(live: &Live) -> (Facts, Facts) {
     let interval = live.interval;
-    let runnable = interval.runnable.map_or_else(|| "-".to_owned(), |threads| format!("{threads:.1}"));
-    let pressure = |name: &str| pad_left(&share(interval.pressure.get(name)), 7);
+    let shown = |value: Option<String>, columns| pad_left(value.as_deref().unwrap_or("-"), columns);
+    let runnable = shown(interval.runnable.map(|threads| format!("{threads:.1}")), 6);
+    let [cpu, io, memory] = ["cpu", "io", "memory"]
+        .map(|of| shown(interval.pressure.get(of).map(|share| format!("{:.1} %", share * 100.0)), 7));
+    let [switches, interrupts, faults] = ["context-switches", "interrupts", "page-faults"]
+        .map(|event| shown(interval.rates.get(event).map(|rate| units::thousands(rate.round())), 10));
     let mut facts = vec![
-        (
-            "Run queue",
-            format!(
-                "{} runnable   pressure: cpu {}, io {}, memory {}",
-                pad_left(&runnable, 6),
-                pressure("cpu"),
-                pressure("io"),
-                pressure("memory")
-            ),
-        ),
-        (
-            "Per second",
-            format!(
-                "{} switches {} interrupts {} faults",
-                pad_left(&rate(interval, "context-switches"), 10),
-                pad_left(&rate(interval, "interrupts"), 10),
-                pad_left(&rate(interval, "page-faults"), 10)
-            ),
-        ),
+        ("Run queue", format!("{runnable} runnable   pressure: cpu {cpu}, io {io}, memory {memory}")),
+        ("Per second", format!("{switches} switches {interrupts} interrupts {faults} faults")),
     ];
     let probe = interval.probe.clone().unwrap_or_default();
-    let latency = probe.slowest().map(|(_, ns)| ns);
-    let memory = latency.map(|ns| {
-        let idle = live.reference.idle_ns();
-        let beside = match (idle, live.reference.fill(ns)) {
+    let memory = probe.slowest().map(|(_, ns)| {
+        let beside = match (live.reference.idle_ns(), live.reference.fill(ns)) {
             (Some(idle), Some(fill)) => {
                 let idle = units::figure_to(idle, "ns", 3);
                 let interval = live
@@ -204,8 +176,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         };
         format!("{} per load{beside}", pad_left(&units::figure_to(ns, "ns", 3), 8))
     });
-    let memory = memory.unwrap_or_else(|| "       -".to_owned());
-    facts.push(("Memory", format!("{memory}{}", carried(interval))));
+    facts.push(("Memory", format!("{}{}", shown(memory, 8), carried(interval))));
     let mut own = Facts::new();
     match (&interval.service, &interval.cores_of_group, &interval.cores) {
         (Some(_), Some(of_group), _) => own.push(cores(of_group)),
@@ -223,10 +194,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         format!("{} ({source}){}", pad_left(&units::figure_to(hz, "Hz", 3), 8), best.unwrap_or_default())
     });
     let late = probe.late_us.map(|us| format!("   timers {} late", units::figure_to(us / 1e6, "s", 2)));
-    facts.push((
-        "Clock",
-        format!("{}{}", clock.unwrap_or_else(|| "       -".to_owned()), late.unwrap_or_default()),
-    ));
+    facts.push(("Clock", format!("{}{}", shown(clock, 8), late.unwrap_or_default())));
     let sensors = &interval.sensors;
     if !sensors.is_empty() {
         let all = [

@@ -34,18 +34,12 @@ pub(super) fn command(record: &Record) -> String {
     words.join(" ")
 }
 
-/// What could not be measured of the command.
+/// What could not be measured of the command: what the inventory lacks stands elsewhere, and an early end first.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
-    record.coverage.iter().filter(|c| is_about_command(c, record))
-}
-
-/// Whether a line of the coverage is about the command: what the inventory lacks stands elsewhere, and an early end first.
-fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
-    if coverage.what == Coverage::SCALE && matches!(record.ended, Ended::Interrupted { .. }) {
-        return false;
-    }
+    let interrupted = matches!(record.ended, Ended::Interrupted { .. });
     let about = ["scale", "counters", "cpus", "command", "recipe"];
-    coverage.state != State::Measured && about.contains(&coverage.topic())
+    let lost = record.coverage.iter().filter(|c| c.state != State::Measured);
+    lost.filter(move |c| about.contains(&c.topic()) && !(interrupted && c.what == Coverage::SCALE))
 }
 
 #[cfg(test)]

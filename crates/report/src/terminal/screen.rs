@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::columns::{self, GAP, LEAST_COLUMN};
-use super::markdown;
+use super::{Style, markdown};
 use super::room::LINES;
 use crate::ascii::{to_ascii, two_signs};
 use crate::contents::Fact;
@@ -14,11 +14,7 @@ use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
 
 /// The text that grows.
 pub struct Screen {
-    width: usize,
-    color: bool,
-    ascii: bool,
-    markdown: bool,
-    root: bool,
+    style: Style,
     /// Whether everything was asked for: it is shown whole, or stands above.
     all: bool,
     /// The line with which the answer begins.
@@ -29,25 +25,17 @@ pub struct Screen {
 impl Screen {
     /// Whether it is a terminal's, and no file's.
     pub fn is_terminal(&self) -> bool {
-        !self.markdown
+        !self.style.markdown
     }
 
     /// An empty one. Widths below 20 are taken as 20.
-    pub fn new(style: &super::Style) -> Self {
-        Self {
-            width: style.width.max(20),
-            color: style.color && !style.markdown,
-            ascii: style.ascii,
-            markdown: style.markdown,
-            root: style.root,
-            all: true,
-            top: 0,
-            text: String::new(),
-        }
+    pub fn new(style: &Style) -> Self {
+        let style = Style { width: style.width.max(20), color: style.color && !style.markdown, ..*style };
+        Self { style, all: true, top: 0, text: String::new() }
     }
 
     /// The text that `write` writes on an empty one.
-    pub fn draw(style: &super::Style, write: impl FnOnce(&mut Self)) -> String {
+    pub fn draw(style: &Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
@@ -102,12 +90,12 @@ impl Screen {
     /// Text made safe, and in signs that take their columns where it is laid out: ASCII needs two for one.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
-        if self.ascii { two_signs(&safe) } else { safe }
+        if self.style.ascii { two_signs(&safe) } else { safe }
     }
 
     /// Columns that a line may take.
     pub fn width(&self) -> usize {
-        self.width
+        self.style.width
     }
 
     /// Takes back all but so many lines.
@@ -129,7 +117,7 @@ impl Screen {
             self.text.truncate(before);
             let said = kept.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
             for (number, line) in kept[..said].iter().enumerate() {
-                let line = if number + 1 == said { ending(line, self.width) } else { line.clone() };
+                let line = if number + 1 == said { ending(line, self.style.width) } else { line.clone() };
                 self.text.push_str(&line);
                 self.text.push('\n');
             }
@@ -140,10 +128,10 @@ impl Screen {
     pub fn finish(self) -> String {
         let mut text = self.text;
         // The empty line that ends a table stands before something.
-        if self.markdown && text.ends_with("\n\n") {
+        if self.style.markdown && text.ends_with("\n\n") {
             text.truncate(text.trim_end_matches('\n').len() + 1);
         }
-        if self.ascii { to_ascii(&text) } else { text }
+        if self.style.ascii { to_ascii(&text) } else { text }
     }
 
     /// Whether nothing was written.
@@ -161,15 +149,15 @@ impl Screen {
     /// A heading with an empty line above it.
     pub fn heading(&mut self, text: &str) {
         self.blank();
-        if self.markdown {
+        if self.style.markdown {
             return self.text.push_str(&format!("## {}\n\n", markdown::escape(text)));
         }
-        wrap(&clean(text), self.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
+        wrap(&clean(text), self.style.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
     }
 
     /// Lines of a picture, behind two spaces.
     pub(crate) fn picture(&mut self, lines: Vec<Vec<Span>>) {
-        if self.markdown {
+        if self.style.markdown {
             self.blank();
             self.text.push_str("```\n");
         }
@@ -177,7 +165,7 @@ impl Screen {
             line.insert(0, Span::plain("  "));
             self.fitted(&line);
         }
-        if self.markdown {
+        if self.style.markdown {
             self.text.push_str("```\n");
         }
     }
@@ -202,7 +190,7 @@ impl Screen {
 
     /// A text that is laid out already; where there is nothing else, none of its signs is changed.
     pub fn verbatim(&mut self, text: &str) {
-        self.ascii &= !self.is_empty();
+        self.style.ascii &= !self.is_empty();
         self.text.push_str(text);
     }
 
@@ -216,14 +204,14 @@ impl Screen {
     }
 
     fn fitted(&mut self, spans: &[Span]) {
-        let mut room = self.width;
+        let mut room = self.style.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
             let text = cut_words(&self.signs(span.text()), room);
             room = room.saturating_sub(width(&text));
             fitting.push(Span::new(span.tone(), text));
         }
-        self.text.push_str(&render(&fitting, self.color));
+        self.text.push_str(&render(&fitting, self.style.color));
         self.text.push('\n');
     }
 
@@ -232,11 +220,11 @@ impl Screen {
         if most == 0 {
             return;
         }
-        if self.markdown {
+        if self.style.markdown {
             return self.words(first, text);
         }
         let begin: usize = first.iter().map(|span| width(span.text())).sum();
-        let room = self.width.saturating_sub(begin.max(width(others))).max(8);
+        let room = self.style.width.saturating_sub(begin.max(width(others))).max(8);
         for (number, line) in wrap(&shorten(&self.signs(text), room, most), room).into_iter().enumerate() {
             let before = if number == 0 { first } else { &[Span::quiet(others)] };
             self.line(&[before, &[Span::new(tone, line)]].concat());
@@ -248,7 +236,7 @@ impl Screen {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
         // Where the beginning leaves no room to speak of, the text goes below it.
-        if self.is_terminal() && self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4) {
+        if self.is_terminal() && self.style.width.saturating_sub(indent) < LEAST_COLUMN.max(self.style.width / 4) {
             self.line(first);
             return self.text(&[Span::plain("    ")], "    ", tone, &text, usize::MAX);
         }
@@ -262,7 +250,7 @@ impl Screen {
 
     /// The lines of [`Self::hanging`].
     pub fn lines_of(&self, first: &str, others: &str, text: &str) -> usize {
-        let room = self.width.saturating_sub(width(first).max(width(others)));
+        let room = self.style.width.saturating_sub(width(first).max(width(others)));
         wrap(&self.signs(text), room.max(8)).len()
     }
 
@@ -283,7 +271,7 @@ impl Screen {
         if !title.is_empty() && !entries.is_empty() {
             self.heading(title);
         }
-        if self.markdown && !entries.is_empty() {
+        if self.style.markdown && !entries.is_empty() {
             let mut table = Table::new("", None, ["name", "says"]);
             entries.into_iter().for_each(|(name, says)| table.row(vec![name, says]));
             return self.table(&table, 0);
@@ -310,7 +298,7 @@ impl Screen {
 
     /// A command as this reader types it.
     pub fn typed(&self, command: &str) -> String {
-        if self.root { command.replace("sudo ", "") } else { command.to_owned() }
+        if self.style.root { command.replace("sudo ", "") } else { command.to_owned() }
     }
 
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
@@ -318,15 +306,15 @@ impl Screen {
     /// the shell adds no space to it.
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
-        if self.markdown {
+        if self.style.markdown {
             // A prompt alone is no heading of a block.
             if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
                 self.words(first, "");
             }
             return self.picture(vec![vec![Span::plain(text)]]);
         }
-        let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);
-        let columns = self.width;
+        let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.style.width / 2);
+        let columns = self.style.width;
         let room = |start: usize| columns - start - 2;
         let mut before = first.to_vec();
         let mut start = indent;
@@ -364,15 +352,15 @@ impl Screen {
     /// Facts, one per line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
     /// has one: those that need more take what is left, the others are cut.
     pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
-        if self.markdown {
+        if self.style.markdown {
             return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));
         }
         let keys: Vec<String> = facts.iter().map(|fact| format!("{indent}{}: ", clean(&fact.key))).collect();
         let at = keys.iter().map(|key| width(key)).max().unwrap_or(0).max(at);
-        let room = self.width.saturating_sub(at).max(8);
+        let room = self.style.width.saturating_sub(at).max(8);
         let mut spare = most.saturating_sub(facts.len());
         for (fact, key) in facts.iter().zip(keys) {
-            if at > WIDEST_KEY.min(self.width * 2 / 5) {
+            if at > WIDEST_KEY.min(self.style.width * 2 / 5) {
                 self.hanging(indent, &format!("{indent}    "), format!("{}: {}", fact.key, fact.value));
                 continue;
             }
@@ -386,16 +374,16 @@ impl Screen {
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
-        if self.markdown {
+        if self.style.markdown {
             self.blank();
             return self.text.push_str(&markdown::table(table));
         }
         let signs = |cell: &mut String| *cell = two_signs(cell);
         let mut table = Cow::Borrowed(table);
-        if self.ascii {
+        if self.style.ascii {
             table.to_mut().rows.iter_mut().flatten().for_each(signs);
         }
-        if let Some((shown, widths)) = columns::fitting(&table, self.width.saturating_sub(indent)) {
+        if let Some((shown, widths)) = columns::fitting(&table, self.style.width.saturating_sub(indent)) {
             let head: Vec<String> = shown.columns.iter().map(|column| clean(&column.head)).collect();
             self.table_row(&shown, &head, &widths, indent, Tone::Quiet);
             for (number, row) in shown.rows.iter().enumerate() {

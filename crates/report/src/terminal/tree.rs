@@ -1,7 +1,7 @@
 //! The machine's shape drawn with lines, and the lie of the CPU numbers below it.
 
 use record::phrase::count_noun;
-use record::{CpuList, Machine, units};
+use record::{CpuList, Machine};
 
 use super::screen::Screen;
 use crate::contents::placement;
@@ -23,7 +23,7 @@ pub fn tree(screen: &mut Screen, machine: &Machine) {
         let cpus = || count_noun(root.cpus.len(), "CPU");
         screen.paragraph(&[], Tone::Strong, counts(machine).unwrap_or_else(cpus));
         let wide = root.cpus.len() > WIDE;
-        branches(screen, &root, "", wide, without_cpus(machine));
+        branches(screen, &root, "", wide, shape::without_cpus(machine).collect());
     }
     let offline: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     if !offline.is_empty() {
@@ -39,44 +39,26 @@ pub fn tree(screen: &mut Screen, machine: &Machine) {
     }
 }
 
-/// A branch of each node that has no CPUs.
-fn without_cpus(machine: &Machine) -> Vec<String> {
-    let lonely = machine.nodes.iter().filter(|node| node.cpus.is_empty());
-    lonely
-        .map(|node| {
-            let memory = node.bytes.map_or("memory unknown".to_owned(), units::bytes);
-            format!("node {}, {memory}, no CPUs of its own", node.id)
-        })
-        .collect()
-}
-
 /// Everything in a part, each on its branch; `more` are further branches, of words only.
 fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Vec<String>) {
     let runs = part.runs();
-    let mut rows: Vec<(String, String, Option<&Part>)> = Vec::new();
+    let mut rows: Vec<(String, Option<&Part>)> = Vec::new();
     for run in &runs {
         if run.joined(wide) {
             let inside = run.inside().map(|inside| format!(", each {inside}")).unwrap_or_default();
             let count = if run.parts.len() > 1 { format!("{} × ", run.parts.len()) } else { String::new() };
-            let word = if run.parts.iter().all(|part| part.cpus.len() == 1) && run.parts.len() == 1 {
-                "CPU"
-            } else {
-                "CPUs"
-            };
-            rows.push((
-                format!("{count}{}{inside}: {word} ", run.what()),
-                run.members(MEMBERS).join(" | "),
-                None,
-            ));
+            let is_one = run.parts.len() == 1 && run.parts[0].cpus.len() == 1;
+            let word = if is_one { "CPU" } else { "CPUs" };
+            let members = run.members(MEMBERS).join(" | ");
+            rows.push((format!("{count}{}{inside}: {word} {members}", run.what()), None));
         } else {
-            rows.extend(run.parts.iter().map(|part| (part.name(), String::new(), Some(part))));
+            rows.extend(run.parts.iter().map(|part| (part.name(), Some(part))));
         }
     }
-    rows.extend(more.into_iter().map(|words| (words, String::new(), None)));
+    rows.extend(more.into_iter().map(|words| (words, None)));
     let last = rows.len().saturating_sub(1);
-    for (number, (name, members, part)) in rows.into_iter().enumerate() {
+    for (number, (text, part)) in rows.into_iter().enumerate() {
         let (branch, below) = if number == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        let text = format!("{name}{members}");
         screen.hanging(&format!("{before}{branch}"), &format!("{before}{below}  "), &text);
         if let Some(part) = part {
             branches(screen, part, &format!("{before}{below}"), wide, Vec::new());

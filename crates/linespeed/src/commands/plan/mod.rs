@@ -11,7 +11,6 @@ use record::{Record, RunMode, Text};
 use report::terminal;
 use report::view::View;
 
-use super::new_record;
 use crate::delivery::{checked_output_file, hand_out, output_file};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
@@ -116,10 +115,7 @@ fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
 
 /// This machine as it is now, with the results of its newest records; and which those are.
 fn of_this_machine() -> (Record, Vec<Text>) {
-    let found = machine::inspect(&Root::live());
-    let mut record = new_record();
-    record.machine = found.machine;
-    record.conditions.before = found.snapshot;
+    let mut record = super::record_of(&machine::inspect(&Root::live()));
     let mut quick = 0;
     let wanted = |entry: &Entry| {
         let is_quick = entry.mode == Some(RunMode::Quick);

@@ -16,7 +16,7 @@ use record::units;
 use crate::commands::quiet::tuned_session;
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Plan};
-use crate::progress::RunProgress;
+use crate::progress::Shown;
 use os::signals;
 
 /// Runs the command both ways and puts what it gave into the plan; returns the exit code.
@@ -41,7 +41,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
-    let mut progress = RunProgress::new(&options.out, "verify");
+    let mut progress = Shown::new(&options.out, "verify", 0.0);
     let rounds = run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut progress);
     progress.finish();
     drop(guard);
@@ -77,10 +77,10 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     Ok(code)
 }
 
-impl LayoutObserver for RunProgress<'_> {
+impl LayoutObserver for Shown<'_> {
     fn trial_done(&mut self, seconds: f64) {
         self.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
-        self.begin(seconds);
+        self.begin_runs(seconds);
     }
 
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize) {

@@ -3,10 +3,9 @@
 use ::quiet::files::Tree;
 use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::knobs::nice_scope_limit;
-use ::quiet::process_settings;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
-use ::quiet::{json, page_cache};
+use ::quiet::{json, page_cache, process_settings};
 use machine::Root;
 use os::child::{Guard, Process, Spec, Watcher, wait_all};
 use os::signals;

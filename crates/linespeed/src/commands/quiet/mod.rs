@@ -99,7 +99,8 @@ fn dry_run(
     let plan = wanted.plan(root, &tree)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
-    let forms = View::new(|screen| knob_changes::knobs_planned(screen, &plan, quiet.drop_caches));
+    let held = "set while the command runs";
+    let forms = View::new(|screen| knob_changes::knobs_planned(screen, &plan, held, quiet.drop_caches));
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 

@@ -4,7 +4,7 @@ use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
-use experiment::prove::{Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
+use experiment::prove::{ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
 use os::signals;
 use record::phrase::count_noun;
 use report::view::View;
@@ -30,7 +30,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         begin_session: &begin_session,
         tell: &tell,
     };
-    let proof = if quiet.command.is_empty() {
+    let mut proof = if quiet.command.is_empty() {
         let (proof, cache) = prove_knobs(request)?;
         if let Some(Err(why)) = cache.map(keep) {
             output::notice(&options.out, &format!("not saved for linespeed quiet: {why}"));
@@ -40,18 +40,6 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         let (argv, drop_caches) = (&quiet.command, quiet.drop_caches);
         prove_command(request, ProvenCommand { argv, drop_caches })?
     };
-    print(options, proof)
-}
-
-/// Keeps what the audit is to know of a proof.
-fn keep(cache: ProofCache) -> Result<(), Failure> {
-    let written = cache.to_file(&files::state_folder()?, crate::commands::now());
-    let (path, text) = written.map_err(|error| Failure::Cannot(error.to_string()))?;
-    files::write(&path, &text)
-}
-
-/// Prints it; the exit code.
-fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
     if let Some(signal) = proof.interrupted {
         let after = count_noun(proof.rounds, "round");
         proof.remarks.push(format!("Interrupted by signal {signal} after {after}.").into());
@@ -59,6 +47,13 @@ fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
     let forms = View::new(|screen| ::drawn::proof::proof(screen, &proof)).with_value(proof.to_json());
     hand_out(options, &forms)?;
     Ok(proof.interrupted.map_or(0, signal_code))
+}
+
+/// Keeps what the audit is to know of a proof.
+fn keep(cache: ProofCache) -> Result<(), Failure> {
+    let written = cache.to_file(&files::state_folder()?, crate::commands::now());
+    let (path, text) = written.map_err(|error| Failure::Cannot(error.to_string()))?;
+    files::write(&path, &text)
 }
 
 impl From<ProofError> for Failure {

@@ -17,9 +17,8 @@ use crate::commands::gate;
 use crate::commands::measuring::{Measuring, Outcome, chosen_cpus};
 use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Stat};
-use crate::output;
 use crate::progress::{name_processes, say_left};
-use crate::redaction;
+use crate::{output, redaction};
 
 /// A shorter wait needs no word, seconds.
 pub(super) const SHORT_WAIT: f64 = 2.0;

@@ -62,12 +62,9 @@ impl Heat {
 
     /// Every value with its row and column.
     fn values(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-        let row = |(at, row): (usize, &'_ Vec<Option<f64>>)| {
-            let cells: Vec<_> =
-                row.iter().enumerate().filter_map(|(column, v)| v.map(|v| (at, column, v))).collect();
-            cells
-        };
-        self.cells.iter().enumerate().flat_map(row)
+        self.cells.iter().enumerate().flat_map(|(at, row)| {
+            row.iter().enumerate().filter_map(move |(column, value)| Some((at, column, (*value)?)))
+        })
     }
 
     /// Whether a cell could have been measured.

@@ -151,26 +151,17 @@ fn differences(c: &Comparison) -> Block {
         (FactKind::State, "State during the run"),
     ] {
         let few = c.subjects.len() <= COLUMNS;
-        let mut heads = vec![title.to_owned()];
-        if few {
-            heads.extend((0..c.subjects.len()).map(|index| label(c, index)));
-        } else {
-            heads.push("values".to_owned());
-        }
+        let own: Vec<String> = match few {
+            true => (0..c.subjects.len()).map(|index| label(c, index)).collect(),
+            false => vec!["values".to_owned()],
+        };
         // A name that begins like a mark of a column is not one.
-        let heads: Vec<String> =
-            heads.iter().map(|head| head.trim_start_matches(['#', '?']).to_owned()).collect();
-        let mut table = Table::new(title, None, heads);
+        let heads = [vec![title.to_owned()], own].concat();
+        let mut table = Table::new(title, None, heads.iter().map(|head| head.trim_start_matches(['#', '?'])));
         for difference in c.differences.iter().filter(|difference| difference.kind == kind) {
-            let mut cells = vec![difference.what.to_string()];
-            if few {
-                cells.extend(
-                    difference.values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned())),
-                );
-            } else {
-                cells.push(grouped(c, &difference.values));
-            }
-            table.row(cells);
+            let each = difference.values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned()));
+            let values = if few { each.collect() } else { vec![grouped(c, &difference.values)] };
+            table.row([vec![difference.what.to_string()], values].concat());
         }
         parts.push(Part::Table(table.finished()));
     }

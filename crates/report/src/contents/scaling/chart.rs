@@ -42,20 +42,14 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
     let counts = &record.machine.counts;
     let cores =
         counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
-    Chart {
-        title: format!("Speed-up of {} with more threads", record::label::name_workload(workload)),
-        x: Axis::new("threads", Scale::Linear, "count"),
-        y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
-        series,
-        marks: cores
-            .map(|cores| Mark {
-                at: f64::from(cores),
-                name: record::phrase::count_noun(cores as usize, "core"),
-                measured: false,
-            })
-            .into_iter()
-            .collect(),
-        bands: Vec::new(),
-    }
-    .checked()
+    let marks = cores.map(|cores| Mark {
+        at: f64::from(cores),
+        name: record::phrase::count_noun(cores as usize, "core"),
+        measured: false,
+    });
+    let title = format!("Speed-up of {} with more threads", record::label::name_workload(workload));
+    let x = Axis::new("threads", Scale::Linear, "count");
+    let y = Axis::new("throughput over that of one thread", Scale::FromZero, "×");
+    let marks = marks.into_iter().collect();
+    Chart { marks, ..Chart::of_lines(&title, x, y, series)? }.checked()
 }

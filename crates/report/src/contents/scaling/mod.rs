@@ -9,9 +9,8 @@ use record::{Record, metrics, units};
 
 use super::block::{Block, Part, Room};
 use super::figures::{MARK, MARKED, speed_up, times, withheld};
-use super::section::Section;
 use super::side_by_side::group_by;
-use super::workloads;
+use super::{Section, workloads};
 use crate::shown::Shown;
 use crate::table::{Field, Table};
 use crate::text::range;
