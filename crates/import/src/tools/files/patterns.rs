@@ -383,7 +383,13 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         self.seen.extend(pattern.once().map(|name| (name, line.into())));
-        if values.contains_key("cpu") {
+        // The head of a table, or a CPU, for the second time.
+        let cpu = values.get("cpu").cloned().flatten();
+        let begins = pattern.opens && (cpu.is_some() || matches!(pattern.parts[..], [Part::Words(_)]));
+        if begins && pattern.figures.is_empty() && !self.made.insert(format!("{pattern:p} {cpu:?}")) {
+            return Fit::Over;
+        }
+        if cpu.is_some() {
             self.counted = None;
         }
         if pattern.counts {
