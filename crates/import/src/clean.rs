@@ -87,7 +87,8 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
         return vec![line(format!("binary data: {seen}"), Kind::Unreadable, *in_fence)];
     }
     let of_piece = |piece: std::borrow::Cow<str>| {
-        let text = markup::without_ticks(markup::without_quotes(plain::without_keys(&piece)));
+        let text = markup::without_quotes(plain::without_keys(&piece));
+        let text = markup::ticked(text).map_or(text, |inner| shared.strip(inner));
         let stood = *in_fence;
         let kind = match markup::row(text) {
             _ if markup::is_fence(text) => {

@@ -96,10 +96,10 @@ pub(super) fn without_quotes(line: &str) -> &str {
     text
 }
 
-/// A line that is all code within its words: `` `CPU(s): 4` ``.
-pub(super) fn without_ticks(line: &str) -> &str {
-    let inner = line.trim().strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-    inner.filter(|inner| !inner.is_empty() && !inner.contains('`')).unwrap_or(line)
+/// The inside of a line that is all code within words: `` `CPU(s): 4` ``.
+pub(super) fn ticked(line: &str) -> Option<&str> {
+    let inner = line.trim().strip_prefix('`')?.strip_suffix('`')?;
+    Some(inner).filter(|inner| !inner.is_empty() && !inner.contains('`'))
 }
 
 /// Whether a line begins or ends a code block.

@@ -21,7 +21,7 @@ const FEWEST: usize = 3;
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\w{3} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
 /// Signs before each line, of comments, changes, times, loggers and a service's log.
-const SIGNS: [&str; 14] = [
+const SIGNS: [&str; 15] = [
     r"^\s*# ?",
     r"^\s*// ?",
     r"^\s*;+ ?",
@@ -31,7 +31,8 @@ const SIGNS: [&str; 14] = [
     r"^[\w.-]+\s*\| ?",
     r"^\s*! ?",
     r"^[+] ?",
-    r"^- (\w+ - )*",
+    r"^-( (\w+ - )*)?",
+    r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]*:",
     r"^(\w{3} +\d{1,2} )?\d\d:\d\d:\d\d +",
     r"^\[\d{4}-[^\]]+\] ?",
     r"^(\[[\w-]+\] )?[\w.$]+ +- ",
@@ -113,11 +114,22 @@ fn without_stamps(line: &str) -> &str {
     for _ in 0..3 {
         // The line may be indented or quoted.
         let text = rest.trim_start_matches([' ', '\t', '>']);
-        let may_be = text.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '[' | '<'));
-        let Some(found) = stamp().filter(|_| may_be).and_then(|stamp| stamp.find(front(text))) else { break };
+        let Some(found) =
+            stamp().filter(|_| may_be_stamped(front(text))).and_then(|stamp| stamp.find(front(text)))
+        else {
+            break;
+        };
         rest = &text[found.end()..];
     }
     rest
+}
+
+/// Whether a line may begin with a stamp: most lack what each of them has.
+fn may_be_stamped(line: &str) -> bool {
+    let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
+    scan::begins(line, "[|<|kern|user|daemon|syslog")
+        || line.as_bytes().windows(3).any(is_time)
+        || line.contains(" kernel: ")
 }
 
 /// `   12  text`, `12: text`, `12|text`: the number of a line and the line.

@@ -37,6 +37,8 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         "[0] ",
         "[1,0]<stdout>:",
         "+",
+        "-",
+        "INFO:root:",
         "- ",
         "[01;31m[K",
         "    ",
