@@ -5,6 +5,8 @@ mod plain;
 mod shared;
 
 use crate::limits::LONGEST_LINE;
+use crate::scan;
+use crate::tools::{columns, lscpu};
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +41,11 @@ pub(crate) struct Cleaned {
 }
 
 impl Cleaned {
-    /// The first of several cells in a table row.
+    /// The first of several cells in a table row, if it may name a machine: no number and no column of a tool.
     pub(crate) fn label(&self) -> Option<&str> {
-        self.label.map(|length| &self.text[..length])
+        let label = self.label.map(|length| &self.text[..length])?;
+        let number = label.len() <= 3 && label.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        Some(label).filter(|label| !number && !scan::is_one_of(label, columns::IDS))
     }
 }
 
@@ -84,6 +88,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
     }
     let of_piece = |piece: std::borrow::Cow<str>| {
         let text = markup::without_quotes(plain::without_keys(&piece));
+        let text = markup::ticked(text).map_or(text, |inner| shared.strip(inner));
         let stood = *in_fence;
         let kind = match markup::row(text) {
             _ if markup::is_fence(text) => {
@@ -91,6 +96,14 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
                 Kind::Frame
             }
             Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
+            // A frame around lines.
+            Some(cells) if cells.len() == 1 => {
+                return line(shared.strip(cells[0]).to_owned(), Kind::Text, stood);
+            }
+            // The values of several machines are not one.
+            Some(cells) if cells.get(2).is_some_and(|cell| !cell.is_empty()) && lscpu::is_label(cells[0]) => {
+                return line(format!("| {}", cells.join(" | ")), Kind::Row, stood);
+            }
             Some(cells) => {
                 let label = cells.first().filter(|_| cells.len() > 1).map(|first| first.len());
                 let all = cells.iter().map(|cell| (*cell).to_owned()).collect();
@@ -111,8 +124,8 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
         .into_iter()
         .flat_map(|raw| {
             let plain = plain::without_codes(raw);
-            let pieces = markup::without_tags(shared.strip(plain::last_state(&plain)));
-            pieces.into_iter().map(|piece| piece.into_owned().into()).collect::<Vec<_>>()
+            let pieces = markup::without_tags(plain::last_state(&plain));
+            pieces.into_iter().map(|piece| shared.strip(&piece).to_owned().into()).collect::<Vec<_>>()
         })
         .collect();
     pieces.into_iter().map(of_piece).collect()

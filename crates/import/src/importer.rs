@@ -343,6 +343,7 @@ impl Importer {
         self.used.clear();
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
+        self.sections.set_remote(prompts::remote_host(text));
         let folder = self.folder.clone();
         self.folder = files::folder_after(&folder, text);
         self.command = (!command.is_empty()).then(|| Command { text: text.to_owned(), folder });

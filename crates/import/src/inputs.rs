@@ -436,6 +436,8 @@ fn two_boards_one_after_the_other_are_refused() {
 
 /// Further kinds of pasted texts: files relative to a folder, load averages, IBM Z in two languages.
 mod further;
+/// Texts as people paste them.
+mod pasted;
 
 #[test]
 fn other_texts_of_each_kind_are_read() {

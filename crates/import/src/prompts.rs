@@ -37,11 +37,21 @@ const NAMELESS: &[&str] =
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
-    if let Some((host, folder, command)) = split_host(text) {
+    // A time may stand before it.
+    let timed = text.get(2..3) == Some(":") || text.starts_with('[') && text.get(3..4) == Some(":");
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
+    let host = split_host(text).or_else(|| split_host(rest).filter(|_| timed));
+    if let Some((host, folder, command)) = host.or_else(|| before_command(text)) {
         return Some(Mark::Prompt { host, folder, command });
     }
     if let Some(command) = bare_prompt(text) {
         return Some(Mark::Prompt { host: None, folder: None, command });
+    }
+    // Ansible's line above what a host printed.
+    if let Some((host, _)) = text.strip_suffix(">>").and_then(|front| front.split_once(" | "))
+        && is_user(host)
+    {
+        return Some(Mark::Prompt { host: Some(host), folder: None, command: "" });
     }
     // `GUEST $ lscpu`, as people write it for several machines.
     if let Some((host, command)) =
@@ -126,6 +136,23 @@ fn host_name(rest: &str) -> Option<&str> {
     (named && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
 }
 
+/// `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`: prompts that only a known command shows.
+fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
+    let (front, command) = text.split_once(['$', '#', '%', 'λ'])?;
+    let (word, command) = (front.trim(), command.trim());
+    if word.is_empty() && !text.starts_with('λ') || word.len() > LONGEST_PROMPT || !is_command(command) {
+        return None;
+    }
+    let of_shell =
+        word.rsplit_once('-').is_some_and(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()));
+    let folder = Some(word).filter(|word| word.starts_with(['/', '~']) && !word.contains(' '));
+    match folder.is_some() || word.is_empty() || of_shell || word.starts_with('(') && word.ends_with(')') {
+        true => Some((None, folder, command)),
+        // Nothing is between a host's name and the mark.
+        false => is_user(front).then_some((Some(word).filter(|word| is_telling(word)), None, command)),
+    }
+}
+
 /// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
 fn bare_prompt(text: &str) -> Option<&str> {
     if text.bytes().next().is_some_and(|b| b.is_ascii() && !matches!(b, b'$' | b'%')) {
@@ -150,6 +177,23 @@ fn bare_prompt(text: &str) -> Option<&str> {
     // `$HOME` in a text and `%CPU` in a table are not prompts, nor is a head of perf's.
     let head = command.starts_with("tma_");
     (begins && !head && (spaced || is_command(command))).then_some(command)
+}
+
+/// The host on which `ssh` runs a command: `ssh -p 22 root@db1 lscpu`.
+pub(crate) fn remote_host(command: &str) -> Option<&str> {
+    /// Options without a value.
+    const ALONE: &str = "46AaCfGgKkMNnqsTtVvXxYy";
+    let mut words = command.split_whitespace().skip_while(|word| RUNNERS.contains(word));
+    words.next().filter(|word| *word == "ssh")?;
+    let mut host = words.next()?;
+    while let Some(option) = host.strip_prefix('-') {
+        if option.len() == 1 && !ALONE.contains(option) {
+            words.next()?;
+        }
+        host = words.next()?;
+    }
+    words.next()?;
+    host.rsplit('@').next().filter(|name| is_user(name) && is_telling(name))
 }
 
 /// Words before a command that change how it runs but not what it is.
@@ -276,6 +320,12 @@ mod tests {
             ("GUEST $ lscpu", prompt(Some("GUEST"), "lscpu")),
             ("└─$ lscpu", prompt(None, "lscpu")),
             ("➜  ~ lscpu", prompt(None, "lscpu")),
+            ("bash-4.2$ lscpu", prompt(None, "lscpu")),
+            ("/app # cat /proc/cpuinfo", prompt(None, "cat /proc/cpuinfo")),
+            ("(venv) $ lscpu", prompt(None, "lscpu")),
+            ("db2% lscpu", prompt(Some("db2"), "lscpu")),
+            ("14:02:11 root@db1:~# lscpu", prompt(Some("db1"), "lscpu")),
+            ("[14:02][root@db1:~]$ lscpu", prompt(Some("db1"), "lscpu")),
         ];
         for (line, expected) in cases {
             assert_eq!(found(line), expected, "{line}");

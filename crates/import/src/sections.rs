@@ -52,6 +52,9 @@ pub(crate) struct Sections {
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
+    /// The host of the current command alone, and whether any command had one.
+    remote: Option<String>,
+    remotes: bool,
     sections: Vec<Section>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
     /// Cached results of [`Sections::find_division`] by name: a table has the same first cells repeatedly.
@@ -65,7 +68,7 @@ impl Sections {
 
     /// A new text begins.
     pub(crate) fn begin_text(&mut self, name: &str) {
-        self.host = None;
+        (self.host, self.remote) = (None, None);
         self.headings.clear();
         (self.begun, self.named) = (None, None);
         self.division = match self.split {
@@ -77,6 +80,12 @@ impl Sections {
     /// A prompt names a host.
     pub(crate) fn set_host(&mut self, host: &str) {
         self.host = Some(host.to_owned());
+    }
+
+    /// The host on which the current command runs, if it is another one.
+    pub(crate) fn set_remote(&mut self, host: Option<&str>) {
+        self.remotes |= host.is_some();
+        self.remote = host.map(str::to_owned);
     }
 
     /// A heading.
@@ -120,7 +129,7 @@ impl Sections {
                 None => self.divide_by_headings(),
             };
         }
-        self.find_or_add((self.division, self.host.clone()))
+        self.find_or_add((self.division, self.remote.clone().or_else(|| self.host.clone())))
     }
 
     /// The section of the machine with this name; without a name that of the current place.
@@ -188,7 +197,7 @@ impl Sections {
         }
         let mut all: Vec<Section> = Vec::new();
         for section in self.sections {
-            let is_one = counts.get(&section.division) == Some(&(2, 1));
+            let is_one = !self.remotes && counts.get(&section.division) == Some(&(2, 1));
             match all.iter_mut().find(|first| is_one && first.division == section.division) {
                 Some(first) => first.join(section),
                 None => all.push(section),

@@ -226,6 +226,14 @@ impl<'a> Sink<'a> {
             {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
+            // `free` rounds.
+            let total = |fact: &Fact<String>| {
+                machine::text::field(&fact.value, "MemTotal")?.split(' ').next()?.parse().ok()
+            };
+            let differ = |(one, other): (f64, f64)| one.max(other) > 2.0 * one.min(other);
+            if total(known).zip(total(&fact)).is_some_and(differ) {
+                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
+            }
             // Other lines of one file.
             let key = fact.value.split(':').next().map(str::trim).unwrap_or_default();
             if path == "/proc/cpuinfo" && machine::text::field(&known.value, key).is_none() {

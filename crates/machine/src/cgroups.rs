@@ -78,9 +78,17 @@ impl Cgroups {
     fn quoted(root: &Root) -> Self {
         let folders = root.excerpt_folders("/sys/fs/cgroup");
         let of = |(version, controller, files): &(Version, &str, &[&str])| {
-            let holds =
-                |names: &std::collections::BTreeSet<String>| files.iter().any(|file| names.contains(*file));
-            let own = folders.iter().filter(|(_, names)| holds(names)).map(|(path, _)| *path);
+            // Both versions have this file; in version 1 it is below its controller's folder.
+            let is_first = |path: &str| path.split('/').nth(3).is_some_and(|name| name.starts_with("cpu"));
+            let has_times = |path: &str, names: &std::collections::BTreeSet<String>| {
+                names.contains("cpu.stat")
+                    && *controller != "memory"
+                    && is_first(path) == (*version == Version::V1)
+            };
+            let holds = |path: &str, names: &std::collections::BTreeSet<String>| {
+                files.iter().any(|file| names.contains(*file)) || has_times(path, names)
+            };
+            let own = folders.iter().filter(|(path, names)| holds(path, names)).map(|(path, _)| *path);
             let mut own: Vec<&str> = own.collect();
             own.sort_by_key(|path| std::cmp::Reverse(path.len()));
             let nested = own.windows(2).all(|two| std::path::Path::new(two[0]).starts_with(two[1]));

@@ -96,11 +96,15 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
         ("Microsoft Corporation", "Virtual Machine") => return Some("hyperv"),
         _ => {}
     }
+    let vendor_in_product = vendor.is_empty();
     let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
+    // The kernel's log has vendor and product as one text, which shows no more than the names in it.
+    let is_named =
+        |text: &str, name: &str| text.starts_with(name) || vendor_in_product && text.contains(name);
     let named = |(_, names): &&(&str, &str)| {
-        names.split('|').any(|name| strings.iter().any(|text| text.starts_with(name)))
+        names.split('|').any(|name| strings.iter().any(|text| is_named(text, name)))
     };
-    Some(NAMES.iter().find(named).map_or("none", |(word, _)| word))
+    NAMES.iter().find(named).map(|(word, _)| *word).or((!vendor_in_product).then_some("none"))
 }
 
 /// Devices that only a hypervisor provides, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and device. Guests
@@ -257,6 +261,10 @@ mod tests {
             found(&dmi("Microsoft Corporation", "Surface Pro X"), "aarch64").hypervisor.as_deref(),
             Some("none")
         );
+        // Vendor and product as one text, in the kernel's log, show no more than the names in it.
+        let logged = |text| found(&dmi("", text), "aarch64").hypervisor;
+        assert_eq!(logged("Dell Inc. PowerEdge R640/0H28RR"), None);
+        assert_eq!(logged("Alibaba Cloud Alibaba Cloud ECS").as_deref(), Some("kvm"));
         let dom0 =
             Tree::new().file("sys/hypervisor/type", "xen\n").file("proc/xen/capabilities", "control_d\n");
         assert_eq!(found(&dom0, "x86_64").hypervisor.as_deref(), Some("none"));

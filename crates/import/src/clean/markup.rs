@@ -12,12 +12,12 @@ const LONGEST_TAG: usize = 400;
 
 /// The line without tags and with entities replaced by their characters; several lines if it contains `<br>`.
 pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
-    if !line.contains(['<', '&']) {
+    if !line.contains(['<', '&', '[']) {
         return vec![Cow::Borrowed(line)];
     }
     let mut pieces = vec![String::new()];
     let mut rest = line;
-    while let Some(at) = rest.find(['<', '&']) {
+    while let Some(at) = rest.find(['<', '&', '[']) {
         let (before, here) = rest.split_at(at);
         let is_break = tag(here).is_some_and(|(name, _)| matches!(name, "br" | "hr"));
         let (shown, length) = match (tag(here), entity(here)) {
@@ -38,19 +38,26 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
     if let Some(text) = pieces.last_mut() {
         text.push_str(rest);
     }
+    // A break at the end of a line begins none.
+    if pieces.len() > 1 && pieces.last().is_some_and(|last| last.trim().is_empty()) {
+        pieces.pop();
+    }
     pieces.into_iter().map(Cow::Owned).collect()
 }
 
 /// The name of the tag that `text` begins with, in lower case, and its length.
 fn tag(text: &str) -> Option<(&'static str, usize)> {
-    let end = text.bytes().take(LONGEST_TAG).position(|byte| byte == b'>')?;
-    let inner = text[..end].strip_prefix('<')?.trim_matches('/').trim();
+    // Forums and trackers have tags in brackets, too few to look far.
+    let of_forum = text.starts_with('[');
+    let (close, longest) = if of_forum { (b']', 16) } else { (b'>', LONGEST_TAG) };
+    let end = text.bytes().take(longest).position(|byte| byte == close)?;
+    let inner = text[..end].strip_prefix(['<', '['])?.trim_matches('/').trim();
     let name_end = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
     let (name, after) = inner.split_at(name_end);
     // A tag has attributes or nothing after its name.
     let is_tag = after.is_empty() || after.starts_with(char::is_whitespace) && after.contains('=');
     let known = TAGS.split(' ').find(|tag| tag.eq_ignore_ascii_case(name)).filter(|_| is_tag)?;
-    Some((known, end + 1))
+    (!of_forum || matches!(known, "code" | "pre")).then_some((known, end + 1))
 }
 
 /// The character of the entity that `text` begins with, and its length.
@@ -87,6 +94,12 @@ pub(super) fn without_quotes(line: &str) -> &str {
         text = after.strip_prefix(' ').unwrap_or(after);
     }
     text
+}
+
+/// The inside of a line that is all code within words: `` `CPU(s): 4` ``.
+pub(super) fn ticked(line: &str) -> Option<&str> {
+    let inner = line.trim().strip_prefix('`')?.strip_suffix('`')?;
+    Some(inner).filter(|inner| !inner.is_empty() && !inner.contains('`'))
 }
 
 /// Whether a line begins or ends a code block.

@@ -55,7 +55,11 @@ fn without_orphans(line: &str) -> Cow<'_, str> {
     {
         text.to_mut().replace_range(at..at + length, "");
     }
-    text
+    // Its end and the clearing of the line, as grep prints them.
+    match text {
+        Cow::Owned(text) => Cow::Owned(text.replace("[m[K", "").replace("[K", "")),
+        text => text,
+    }
 }
 
 /// The text after an escape sequence.

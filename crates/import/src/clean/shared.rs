@@ -3,6 +3,12 @@
 use std::sync::OnceLock;
 
 use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::scan;
+
+/// Beginnings of lines of `diff` that are around the changed ones.
+const HEADS_OF_CHANGES: &str = "--- |+++ |@@ |diff --git |index |new file mode ";
 
 /// The number of lines searched for a shared prefix.
 const LOOKED_AT: usize = 400;
@@ -10,12 +16,12 @@ const LOOKED_AT: usize = 400;
 /// Fewer lines share a prefix by chance.
 const FEWEST: usize = 3;
 
-/// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, Docker's and Kubernetes', journald's, those of loggers
-/// with fractions of seconds or in brackets.
-const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?((stdout|stderr) [FP] )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\w{3} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |[\w.-]+ kernel: )";
+/// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, GitLab's, Docker's and Kubernetes', journald's, those of
+/// loggers with fractions of seconds or in brackets.
+const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\w{3} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
-/// Signs before each line, of comments and of a service's log.
-const SIGNS: [&str; 8] = [
+/// Signs before each line, of comments, changes, times, loggers and a service's log.
+const SIGNS: [&str; 15] = [
     r"^\s*# ?",
     r"^\s*// ?",
     r"^\s*;+ ?",
@@ -24,6 +30,13 @@ const SIGNS: [&str; 8] = [
     r"^\s*% ?",
     r"^[\w.-]+\s*\| ?",
     r"^\s*! ?",
+    r"^[+] ?",
+    r"^-( (\w+ - )*)?",
+    r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]*:",
+    r"^(\w{3} +\d{1,2} )?\d\d:\d\d:\d\d +",
+    r"^\[\d{4}-[^\]]+\] ?",
+    r"^(\[[\w-]+\] )?[\w.$]+ +- ",
+    r"^[\w./-]+\.(txt|log|out):(\d+:)?",
 ];
 
 fn stamp() -> Option<&'static Regex> {
@@ -41,7 +54,8 @@ pub(super) struct Shared {
 impl Shared {
     /// From a text's first lines.
     pub(super) fn find(text: &str) -> Self {
-        let all = || text.lines().map(without_stamps).filter(|line| !line.trim().is_empty()).take(LOOKED_AT);
+        let is_read = |line: &&str| !line.trim().is_empty() && !scan::begins(line, HEADS_OF_CHANGES);
+        let all = || text.lines().map(without_stamps).filter(is_read).take(LOOKED_AT);
         if all().nth(FEWEST - 1).is_none() {
             return Self::default();
         }
@@ -54,11 +68,16 @@ impl Shared {
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
-        // pdsh and others print the host's name before each line.
-        let host = all().next().map(rest).and_then(|line| line.split_once(": ")).map(|(name, _)| name);
-        let host = host
-            .filter(|name| is_host(name))
-            .and_then(|name| Regex::new(&format!("^{}: ?", regex_lite::escape(name))).ok());
+        // pdsh, srun and mpirun print the host's name or the task's number before each line.
+        let first = all().next().map(rest).unwrap_or_default();
+        // `openssl speed -mr` begins each line so.
+        if scan::begins(first, "+H:|+F:|+F2:|+F3:|+F4:|+F5:|+F6:|+DT|+R:|+R1:|+R2:") {
+            return Self { sign: None, numbered };
+        }
+        let ends = [": ", "] ", "]<stdout>:"].iter().filter_map(|end| Some(first.find(end)? + end.len()));
+        let name = ends.min().and_then(|end| first.get(..end)).filter(|name| is_place(name));
+        let host =
+            name.and_then(|name| Regex::new(&format!("^{} ?", regex_lite::escape(name.trim_end()))).ok());
         Self { sign: sign.into_iter().chain(host).find(shares), numbered }
     }
 
@@ -73,13 +92,15 @@ impl Shared {
     }
 }
 
-/// Whether a word is a host's name and not an architecture's.
-fn is_host(word: &str) -> bool {
+/// Whether a prefix names the place where a line was printed, a host or a task, and not what the line is about.
+fn is_place(prefix: &str) -> bool {
+    let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    word.starts_with(|c: char| c.is_ascii_lowercase())
+    let named = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
         && (letters.len() < word.len() || word.contains('.'))
-        && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "node" | "eth" | "usb" | "sd" | "ata")
+        && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "eth" | "usb" | "sd" | "ata");
+    named || letters.is_empty() && !word.is_empty() || word.starts_with('[') && word.len() <= 40
 }
 
 /// The beginning of a line, which contains all of this.
@@ -91,11 +112,24 @@ fn without_stamps(line: &str) -> &str {
     let mut rest = line;
     // journald's before the kernel's own.
     for _ in 0..3 {
-        let may_be = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '[' | '<'));
-        let Some(found) = stamp().filter(|_| may_be).and_then(|stamp| stamp.find(front(rest))) else { break };
-        rest = &rest[found.end()..];
+        // The line may be indented or quoted.
+        let text = rest.trim_start_matches([' ', '\t', '>']);
+        let Some(found) =
+            stamp().filter(|_| may_be_stamped(front(text))).and_then(|stamp| stamp.find(front(text)))
+        else {
+            break;
+        };
+        rest = &text[found.end()..];
     }
     rest
+}
+
+/// Whether a line may begin with a stamp: most lack what each of them has.
+fn may_be_stamped(line: &str) -> bool {
+    let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
+    scan::begins(line, "[|<|kern|user|daemon|syslog")
+        || line.as_bytes().windows(3).any(is_time)
+        || line.contains(" kernel: ")
 }
 
 /// `   12  text`, `12: text`, `12|text`: the number of a line and the line.
@@ -113,6 +147,9 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
         .or_else(|| rest.is_empty().then_some((number, "")))
 }
 
+/// The keys of what was printed in objects of a log: Docker's, journald's, those of loggers.
+const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
+
 /// The lines of a string of JSON: a string on a line of its own, as in notebooks and Ansible, or a long one with line ends
 /// inside.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
@@ -126,7 +163,12 @@ pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     {
         return Some(inner.lines().map(str::to_owned).collect());
     }
-    text.matches("\\n").nth(2)?;
+    if text.matches("\\n").nth(2).is_none() {
+        // An object of a log, one per line.
+        let key = LOGGED.iter().find(|key| text.starts_with('{') && text.contains(**key))?;
+        let object: Value = serde_json::from_str(text).ok()?;
+        return Some(object.get(key.trim_matches('"'))?.as_str()?.lines().map(str::to_owned).collect());
+    }
     // The string with the most line ends.
     let starts =
         text.match_indices('"').map(|(at, _)| at).filter(|at| *at == 0 || text.as_bytes()[at - 1] != b'\\');

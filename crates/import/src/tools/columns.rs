@@ -1,4 +1,4 @@
-//! Tools that print a row per interval or CPU below a head: turbostat, mpstat and sar. The meaning of each column is in
+//! Tools that print a row per interval or CPU below a head: turbostat, vmstat, mpstat and sar. The meaning of each column is in
 //! `columns.txt`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use crate::reading::*;
 
 /// Columns that identify the CPU of a row.
-const IDS: &str = "pk|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
+pub(crate) const IDS: &str =
+    "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
 
 /// turbostat.
 pub(super) const TURBOSTAT: Tool = Tool {
@@ -15,6 +16,16 @@ pub(super) const TURBOSTAT: Tool = Tool {
     opens: |line, _| {
         line.text.starts_with("turbostat version ")
             || head(line.text).is_some_and(|columns| is_turbostat(&columns))
+    },
+    reader: |_| Box::new(ColumnsReader::default()),
+};
+
+/// vmstat.
+pub(super) const VMSTAT: Tool = Tool {
+    name: "vmstat",
+    opens: |line, _| {
+        scan::begins(line.text, "procs -|--procs-|procs  ")
+            || head(line.text).is_some_and(|columns| is_vmstat(&columns))
     },
     reader: |_| Box::new(ColumnsReader::default()),
 };
@@ -55,7 +66,9 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
         word.contains(':') && word.bytes().all(|b| b.is_ascii_digit() || b == b':')
             || scan::is_one_of(word, "AM|PM")
     };
-    let mean = words.first().is_some_and(|word| word.ends_with(':') && word.starts_with(char::is_alphabetic));
+    // `Average:` in any language; a word with a digit names a host.
+    let is_mean = |word: &&str| word.ends_with(':') && !word.contains(|c: char| c.is_ascii_digit());
+    let mean = words.first().is_some_and(is_mean);
     let times = words.iter().take(2).take_while(is_time).count();
     (words[times.max(usize::from(mean))..].to_vec(), mean)
 }
@@ -63,13 +76,23 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns that a head names.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
-    (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || text.contains("ldavg-")).then_some(())?;
-    let (words, _) = without_time(text);
-    let known = words.iter().filter(|word| meaning(word).is_some()).count();
+    let marks = |text: &str| text.contains("ldavg-") || text.contains(" swpd ");
+    (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
+    // turbostat has printed the two without anything between.
+    let text = text.replace("WattRAMWatt", "Watt RAMWatt");
+    let (words, _) = without_time(&text);
+    // vmstat's columns have names that are common words.
+    let own = |word: &&str| if text.contains(" swpd ") { format!("vm.{word}") } else { (*word).to_owned() };
+    let columns: Vec<String> = words.iter().map(own).collect();
+    let known = columns.iter().filter(|column| meaning(column).is_some()).count();
     let names = words.iter().all(|word| word.len() <= 20 && parse_decimal(word).is_none());
     // A single column is beside its CPU.
     let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
-    (enough && names && words.len() < 200).then(|| words.into_iter().map(str::to_owned).collect())
+    (enough && names && columns.len() < 200).then_some(columns)
+}
+
+fn is_vmstat(columns: &[String]) -> bool {
+    columns.iter().any(|column| column == "vm.swpd")
 }
 
 fn is_turbostat(columns: &[String]) -> bool {
@@ -88,6 +111,8 @@ struct Column {
 struct ColumnsReader {
     columns: Vec<String>,
     found: BTreeMap<(String, Option<u32>), Column>,
+    /// A row has occurred.
+    begun: bool,
 }
 
 impl Reader for ColumnsReader {
@@ -111,10 +136,12 @@ impl Reader for ColumnsReader {
                 .for_each(|version| sink.version(version));
             return Fit::Taken;
         }
-        let ids = self.columns.iter().take_while(|column| scan::is_one_of(column, IDS)).count();
+        let last = self.columns.iter().rposition(|column| scan::is_one_of(column, IDS));
+        let ids = last.map_or(0, |last| last + 1);
         // Older versions leave the places of all CPUs blank.
         let timed = self.columns.iter().take(2).any(|column| column == "Time_Of_Day_Seconds");
-        let blank = if !timed && words.first().is_some_and(|word| word.contains('.')) { ids } else { 0 };
+        let blank =
+            if !timed && words.first().is_some_and(|word| word.contains(['.', ','])) { ids } else { 0 };
         let columns = &self.columns[blank..];
         // For nodes, devices and networks a row is of a part that has no place here.
         let first = self.columns.first().is_some_and(|column| meaning(column).is_none());
@@ -126,14 +153,20 @@ impl Reader for ColumnsReader {
         if blank == 0 && !words.iter().take(ids).all(is_id) {
             return Fit::Between;
         }
-        // turbostat leaves out what a sibling shares, at the end.
-        let fits = words.len() == columns.len() || words.len() < columns.len() && is_turbostat(&self.columns);
+        // turbostat leaves out what a sibling shares, at the end; a row without the columns of each CPU is cut.
+        let own = columns.iter().rposition(|column| scan::is_one_of(column, "Bzy_MHz|TSC_MHz|GHz|TSC"));
+        let fits = words.len() == columns.len()
+            || words.len() < columns.len() && own.is_some_and(|last| words.len() > last);
         let number = |word: &&str| parse_decimal(word).is_some();
         if !fits
             || !words.iter().any(number)
             || !words.iter().all(|word| number(word) || matches!(*word, "-" | "all"))
         {
             return Fit::Between;
+        }
+        // vmstat's first row is of the time since the machine started.
+        if is_vmstat(&self.columns) && !std::mem::replace(&mut self.begun, true) {
+            return Fit::Taken;
         }
         let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
@@ -251,6 +284,24 @@ mod tests {
         );
         assert!(all.contains(&"cpu.state state=core c6: 0.9721".to_owned()), "{all:?}");
         assert_eq!(imported.import.not_understood.lines, 0);
+        // Columns of a core between those of package and CPU; two columns that were printed without a blank.
+        let older = "pk cr CPU    %c0  GHz  TSC    %c1    %c6\n               0.25 1.67 3.38   0.39  99.33\n 0  1   6   0.15 1.76 3.38   0.92\n";
+        let imported = import(older);
+        assert_eq!(imported.machine.processor.counter_hz, Some(3_380_000_000));
+        let all = figures(&imported);
+        assert!(
+            all.contains(&"core.clock: 1670000000".to_owned())
+                && all.contains(&"core.clock cpu=6: 1760000000".to_owned()),
+            "{all:?}"
+        );
+        let glued = "Core CPU Bzy_MHz TSC_MHz GFXWattRAMWatt PKG_%\n- - 1562 2808 0.06 1.30 0.00\n";
+        assert!(figures(&import(glued)).contains(&"power.package scope=memory: 1.3".to_owned()));
+        // A row that was cut within its clock.
+        let cut = import("Core CPU Bzy_MHz TSC_MHz PkgWatt\n- - 2400 2000 125.00\n0 0 24\n");
+        assert_eq!(figures(&cut), ["core.clock: 2400000000", "power.package scope=package: 125"]);
+        // A Markdown table of its columns is of one machine.
+        let table = "| Core | CPU | Bzy_MHz | TSC_MHz |\n|---|---|---|---|\n| - | - | 2400 | 2000 |\n| 1 | 7 | 2500 | 2000 |\n";
+        assert_eq!(figures(&import(table)), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
     }
 
     #[test]
@@ -271,6 +322,19 @@ mod tests {
         assert_eq!(
             figures(&rates),
             ["event.rate event=context-switches: 1200", "event.rate event=forks: 1.5"]
+        );
+        // The first row is a mean since the machine started.
+        let waits = import(
+            "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    \
+             bi    bo   in   cs us sy id wa st\n 3  0      0 234567  12345 3456789    0    0     1     2   50  100 10  2 87  1  0\n 9  1      0 \
+             234567  12345 3456789    0    0     0   120 5000 9000 60 20  5  5 10\n 8  0      0 234567  12345 3456789    0    0     0     0 \
+             5100 9100 70 20  0  0 10\n",
+        );
+        let steal = waits.measurements.iter().find(|m| format!("{:?}", m.labels).contains("steal"));
+        assert_eq!(steal.map(|m| m.samples.clone()), Some(vec![0.1, 0.1]));
+        assert!(
+            figures(&waits).contains(&"event.rate event=context-switches: 9050".to_owned()),
+            "{waits:#?}"
         );
         let queue = import(
             "10:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n10:10:01            1       300      0.50      0.40      0.30         0\n\

@@ -1,11 +1,11 @@
 //! The supported tools. A new one is one new file here and its line in [`TOOLS`].
 
-mod columns;
+pub(crate) mod columns;
 mod cyclictest;
 pub(crate) mod dmidecode;
 pub(crate) mod files;
 mod hyperfine;
-mod lscpu;
+pub(crate) mod lscpu;
 mod lshw;
 mod memory;
 mod mlc;
@@ -47,6 +47,7 @@ const TOOLS: &[Tool] = &[
     lshw::LSHW,
     lscpu::LSCPU,
     columns::TURBOSTAT,
+    columns::VMSTAT,
     columns::SYSSTAT,
 ];
 

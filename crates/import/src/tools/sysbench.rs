@@ -30,7 +30,7 @@ pub(super) const SYSBENCH: Tool = Tool {
     name: "sysbench",
     opens: |line, _| {
         const HEADS: &str = "Running the test with following options:|CPU speed:|SQL statistics:|\
-            OLTP test statistics:|Test execution summary:|General statistics:";
+            Running memory speed test with the following options:|OLTP test statistics:|Test execution summary:|General statistics:";
         let text = line.text.trim();
         version(text).is_some() || scan::is_one_of(text, HEADS)
     },

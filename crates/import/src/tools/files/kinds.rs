@@ -100,6 +100,7 @@ fn mebibytes(text: &str) -> Option<Option<String>> {
 /// KiB of a size printed by `free`: its unit follows it, or follows from the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
+    const LONG: [&str; 5] = ["--bytes", "--ki", "--me", "--gi", "--te"];
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let value = parse_decimal(digits).filter(|value| *value >= 0.0)?;
     let flags: Vec<&str> =
@@ -109,14 +110,17 @@ fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
         let short =
             flags.iter().filter_map(|flag| flag.strip_prefix('-')).filter(|flag| !flag.starts_with('-'));
         let letters: String = short.collect();
-        UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase())).or(command.map(|_| 1))
+        let long = LONG.iter().position(|unit| flags.iter().any(|flag| flag.starts_with(unit)));
+        let short = UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase()));
+        short.or(long).or(command.map(|_| 1))
     };
     let at = match &text[digits.len()..] {
         "" => asked(),
         "B" => Some(0),
         _ => Some(UNITS.iter().position(|unit| *unit == suffix)?),
     };
-    let base: f64 = if flags.contains(&"--si") { 1000.0 } else { 1024.0 };
+    let decimal = flags.iter().any(|flag| scan::is_one_of(flag, "--si|--kilo|--mega|--giga|--tera"));
+    let base: f64 = if decimal { 1000.0 } else { 1024.0 };
     Some(at.map(|at| format!("{:.0}", value * base.powi(at as i32) / 1024.0)))
 }
 
@@ -138,6 +142,8 @@ mod tests {
             ("7.6G", Some("free -h"), Some("7969178")),
             ("0B", Some("free -h"), Some("0")),
             ("15884", None, None),
+            ("15884", Some("free --mebi"), Some("16265216")),
+            ("67", Some("free --giga --total"), Some("65429688")),
         ] {
             let said = memory(text, asked.and_then(command).as_ref());
             assert_eq!(said, Some(kib.map(str::to_owned)), "{text} {asked:?}");

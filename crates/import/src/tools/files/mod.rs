@@ -4,7 +4,7 @@
 mod kinds;
 mod patterns;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::published;
 use crate::reading::*;
@@ -31,9 +31,9 @@ pub(super) const PATTERNS: &[Tool] = &[
     tool::<16>("numactl --show"),
 ];
 
-/// Files quoted by an output, each with its first line.
+/// Files quoted by an output, each with its first line; the lines of their CPUs.
 #[derive(Debug, Default)]
-struct Found(BTreeMap<String, (String, PendingLine)>);
+struct Found(BTreeMap<String, (String, PendingLine)>, HashSet<String>);
 
 impl Found {
     /// A line of a file; after a path that ends in `+` it is a further one.
@@ -44,8 +44,9 @@ impl Found {
             known.clear();
         }
         // The kernel separates CPUs by a blank line, which texts may lack.
-        if text.starts_with("processor") && !known.is_empty() && !known.ends_with("\n\n") {
-            known.push('\n');
+        if text.starts_with("processor") {
+            known.push_str(if known.is_empty() || known.ends_with("\n\n") { "" } else { "\n" });
+            self.1.insert(text.to_owned());
         }
         known.push_str(text);
         known.push('\n');
@@ -68,8 +69,20 @@ impl Found {
         lists
     }
 
-    fn has(&self, path: &str, line: &str) -> bool {
-        self.0.get(path).is_some_and(|(text, _)| text.lines().any(|known| known == line))
+    /// Whether a line is of another machine, or of the same one later: a CPU or the memory for the second time, another processor.
+    fn is_other(&self, path: &str, line: &str) -> bool {
+        let Some((known, _)) = self.0.get(path) else { return false };
+        let (key, value) = scan::pair(line).unwrap_or_default();
+        match key {
+            "processor" => self.1.contains(line),
+            // Arm has revisions in these names.
+            "model name" => machine::text::field(known, key).is_some_and(|known| {
+                ["Intel", "AMD"].iter().any(|vendor| known.contains(vendor))
+                    && known.split_whitespace().ne(value.split_whitespace())
+            }),
+            "MemTotal" => machine::text::field(known, key).is_some(),
+            _ => false,
+        }
     }
 
     fn hand_over(self, sink: &mut Sink) {
@@ -83,6 +96,11 @@ impl Found {
                 }
                 continue;
             }
+            // Version 1 of control groups has times in nanoseconds.
+            let path = match path == OWN_TIMES && text.contains("throttled_time") {
+                true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
+                false => path,
+            };
             let Some((front, back)) = path.split_once('*') else {
                 sink.add_file(path, text, line.line());
                 continue;
@@ -100,9 +118,12 @@ impl Found {
     }
 }
 
+/// The times of a control group, unless a path is given.
+const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
+
 /// Files of more than one line.
 const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|os-release|cpu|\
-    memory|io|schedstat|numastat";
+    memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
 
 fn is_long(path: &str) -> bool {
     scan::is_one_of(path.rsplit('/').next().unwrap_or_default(), LONG)
@@ -118,7 +139,9 @@ fn is_line_of(path: &str, text: &str) -> bool {
         "cpu.stat" | "memory.stat" | "vmstat" | "stat" => {
             scan::all(rest.split_whitespace(), parse_plain).is_some_and(|all| !all.is_empty())
         }
-        "cpu" | "memory" | "io" => matches!(first, "some" | "full"),
+        "cpu" | "memory" | "io" | "cpu.pressure" | "memory.pressure" | "io.pressure" => {
+            matches!(first, "some" | "full")
+        }
         "os-release" => text.contains('='),
         _ => true,
     }
@@ -126,7 +149,11 @@ fn is_line_of(path: &str, text: &str) -> bool {
 
 /// The whole path of a file that inspection could read.
 fn absolute(word: &str) -> Option<String> {
-    let word = &word.replace("/clocksource*/", "/clocksource0/");
+    // Hierarchies of control groups, version 1, have two names.
+    let word = &word
+        .replace("/clocksource*/", "/clocksource0/")
+        .replace("/cpu,cpuacct/", "/cpu/")
+        .replace("/cpuacct,cpu/", "/cpu/");
     let of_all = ["/cpu*/", "/cpu[0-9]*/"].iter().find_map(|glob| word.split_once(glob));
     if let Some((front, back)) = of_all.filter(|_| word.starts_with("/sys/")) {
         return absolute(&format!("{front}/{back}")).map(|_| format!("{front}/cpu*/{back}"));
@@ -276,7 +303,7 @@ fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
     if matches!(key, "nr_periods" | "nr_throttled" | "usage_usec") && parse_whole(value).is_some() {
-        return Some("/sys/fs/cgroup/cpu.stat");
+        return Some(OWN_TIMES);
     }
     if key == "MemTotal" && value.ends_with(" kB") {
         return Some("/proc/meminfo");
@@ -347,8 +374,7 @@ impl Reader for FilesReader {
             return Fit::Taken;
         }
         let long = is_long(&path) || path.contains('*');
-        // A CPU that occurs twice is another machine's, or the same one's later.
-        if text.starts_with("processor") && self.found.has(&path, text) {
+        if self.found.is_other(&path, text) {
             return Fit::Over;
         }
         // A margin broke the list of flags.

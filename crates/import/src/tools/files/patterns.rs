@@ -49,6 +49,23 @@ struct Known {
     patterns: Vec<Pattern>,
     /// The results made at the end of an output.
     figures: Vec<Figure>,
+    /// For each byte whether an opening pattern may begin with it.
+    begins: Vec<bool>,
+}
+
+impl Known {
+    fn add(&mut self, pattern: Pattern) {
+        self.begins.resize(256, false);
+        match pattern.parts.first().filter(|_| pattern.opens) {
+            Some(Part::Words(words)) => {
+                words.bytes().next().into_iter().for_each(|byte| self.begins[usize::from(byte)] = true);
+            }
+            Some(Part::Take(_, _, kind)) if is_number(kind) => self.begins[48..58].fill(true),
+            Some(Part::Take(..)) => self.begins.fill(true),
+            None => {}
+        }
+        self.patterns.push(pattern);
+    }
 }
 
 /// The patterns of each tool, in the order of `patterns.txt`.
@@ -66,7 +83,7 @@ fn all() -> &'static [Known] {
             match (line.strip_prefix("of "), line.strip_prefix("= ")) {
                 (Some(programs), _) => tool.programs = programs.split(' ').collect(),
                 (_, Some(figure)) => tool.figures.extend(Figure::read(figure)),
-                _ => tool.patterns.push(pattern(line)),
+                _ => tool.add(pattern(line)),
             }
         }
         all
@@ -293,8 +310,13 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
         name,
         opens: |line, command| {
             let text = line.text.trim_start();
-            let openers =
-                || all()[AT].patterns.iter().filter(|pattern| pattern.opens && pattern.may_be(text, command));
+            let known = &all()[AT];
+            // Most lines begin otherwise than any opening pattern.
+            let begins = text.bytes().next().is_some_and(|byte| known.begins[usize::from(byte)]);
+            let openers = || {
+                let may_open = |pattern: &&Pattern| begins && pattern.opens && pattern.may_be(text, command);
+                known.patterns.iter().filter(may_open)
+            };
             openers().next().is_some() && {
                 let text = scan::words(text).join(" ");
                 openers().any(|pattern| pattern.take(&text, command).is_some())
@@ -368,7 +390,13 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         self.seen.extend(pattern.once().map(|name| (name, line.into())));
-        if values.contains_key("cpu") {
+        // The head of a table, or a CPU, for the second time.
+        let cpu = values.get("cpu").cloned().flatten();
+        let begins = pattern.opens && (cpu.is_some() || matches!(pattern.parts[..], [Part::Words(_)]));
+        if begins && pattern.figures.is_empty() && !self.made.insert(format!("{pattern:p} {cpu:?}")) {
+            return Fit::Over;
+        }
+        if cpu.is_some() {
             self.counted = None;
         }
         if pattern.counts {

@@ -23,6 +23,11 @@ pub(super) const LSCPU: Tool = Tool {
     },
 };
 
+/// Whether a cell of a table is one of its labels, and no column of another table.
+pub(crate) fn is_label(cell: &str) -> bool {
+    labels::find_label(cell.trim_end_matches(':')).is_some() && !scan::is_one_of(cell, super::columns::IDS)
+}
+
 fn is_asked(command: Option<&Command>) -> bool {
     command.is_some_and(|command| command.text.contains("lscpu"))
 }

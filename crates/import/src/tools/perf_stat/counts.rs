@@ -182,7 +182,14 @@ impl Counts {
             *modes.entry(slot.of()).or_default() += 1;
         }
         for slot in &slots {
-            sink.add_figure(slot.count(modes[&slot.of()] > 1, run), slot.line.line());
+            let line = slot.line.line();
+            if slot.is_unseen() {
+                let what = format!("counter.count {}", slot.event.plain());
+                let why = "perf prints 0 where it cannot count this".to_owned();
+                sink.withhold(&what, why, line);
+                continue;
+            }
+            sink.add_figure(slot.count(modes[&slot.of()] > 1, run), line);
         }
         let places: HashMap<(&Part, &Event), &Slot> =
             slots.iter().map(|slot| ((&slot.part, &slot.event), slot)).collect();
@@ -282,6 +289,13 @@ impl Slot {
         {
             self.stated_ipc = numbers::parse_decimal(stated);
         }
+    }
+
+    /// Whether it is the zero of an event that always occurs, or that cannot occur in user mode.
+    fn is_unseen(&self) -> bool {
+        let never =
+            self.event.mode == "u" && scan::is_one_of(&self.event.name, "context-switches|cpu-migrations");
+        self.total() == 0.0 && (never || scan::is_one_of(&self.event.name, "cycles|instructions"))
     }
 
     /// The counted event, whatever the mode.

@@ -1,0 +1,200 @@
+//! Texts as people paste them, whatever carries them.
+
+use super::*;
+
+/// The errors of an import.
+fn refused(text: &str) -> Option<String> {
+    let mut importer = Importer::new(Split::Hosts);
+    importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+    importer.finish().err().map(|error| error.to_string())
+}
+
+const LSCPU: &[&str] = &[
+    "Architecture:          x86_64",
+    "CPU(s):                40",
+    "Thread(s) per core:    2",
+    "Core(s) per socket:    10",
+    "CPU socket(s):         2",
+    "Model:                 62",
+    "CPU MHz:               2800.000",
+];
+
+#[test]
+fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
+    let prefixes = [
+        "2024-03-02T10:11:12+0100 host7 bench[4242]: ",
+        "Mar 02 10:11:12.123456 host7 bench[4242]: ",
+        "2024-03-02T10:11:12.123456Z 01O ",
+        "2024-03-02 10:11:12,123 INFO  [main] com.x.Y - ",
+        "2024-03-02 10:11:12,123 - INFO - ",
+        "Mar 02 10:11:12 ",
+        "10:11:12  ",
+        "[2024-03-02T10:11:12.123Z] ",
+        "out.txt:",
+        "out/a.log:17:",
+        "node12: ",
+        "0: ",
+        "[0] ",
+        "[1,0]<stdout>:",
+        "+",
+        "-",
+        "INFO:root:",
+        "- ",
+        "[01;31m[K",
+        "    ",
+        "> > ",
+    ];
+    for prefix in prefixes {
+        let text: String = LSCPU.iter().map(|line| format!("{prefix}{line}\n")).collect();
+        let machine = import(&text).machine;
+        assert_eq!((machine.counts.cores, machine.counts.cpus_present), (Some(20), Some(40)), "{prefix}");
+    }
+    let body = LSCPU.join("\n");
+    let objects = LSCPU.iter().map(|line| format!("{{\"log\":\"{line}\\n\",\"stream\":\"stdout\"}}\n"));
+    for text in [
+        format!("[code]{body}[/code]\n"),
+        format!("[CODE]\n{body}\n[/CODE]\n"),
+        format!("--- /dev/null\n+++ b/lscpu.txt\n@@ -0,0 +1,7 @@\n+{}\n", LSCPU.join("\n+")),
+        LSCPU.iter().map(|line| format!("│ {line} │\n")).collect(),
+        objects.collect(),
+        LSCPU.iter().map(|line| format!("- `{line}`\n")).collect(),
+    ] {
+        let machine = import(&text).machine;
+        assert_eq!((machine.counts.cores, machine.processor.model), (Some(20), Some(62)), "{text}");
+    }
+    // Lines of several hosts are not those of one.
+    let mixed: String =
+        LSCPU.iter().flat_map(|line| [format!("node1: {line}\n"), format!("node2: {line}\n")]).collect();
+    assert!(refused(&mixed).is_some());
+    assert!(
+        refused("node1: Core CPU Bzy_MHz\nnode2: Core CPU Bzy_MHz\nnode1: - - 2400\nnode2: - - 3000\n")
+            .is_some()
+    );
+}
+
+#[test]
+fn a_log_of_the_kernel_is_read_indented_and_quoted() {
+    for before in ["    ", "> ", "\t", "kern  :warn  : ", "[Feb22 04:01] ", "[  +0.000001] ", "[kernel] "] {
+        let text = format!(
+            "{before}[ 6071.123456] tsc: Marking TSC unstable due to clocksource watchdog\n\
+             {before}[ 6071.125000] clocksource: Switched to clocksource hpet\n"
+        );
+        assert_eq!(import(&text).state.clocksource.as_deref(), Some("hpet"), "{before:?}");
+    }
+    let errors = import(
+        "[Hardware Error]: CPU:0 (17:1:2) MC15_STATUS[Over|CE|MiscV|-|AddrV|-|-|SyndV|-|CECC]: 0xdc2040000000011b\n\
+         EDAC MC0: CE row 2, channel 0, label \"\": i3000 CE\n",
+    );
+    let noted = |code| errors.machine.notes.iter().filter(|note| note.code() == Some(code)).count();
+    assert_eq!((noted("machine-check"), noted("memory-corrected")), (1, 1), "{:?}", errors.machine.notes);
+    // Vendor and product in one show no bare metal.
+    let cloud = |product| {
+        import(&format!("[    0.000000] DMI: {product}, BIOS 1.0 10/16/2017\n"))
+            .machine
+            .virtualization
+            .hypervisor
+    };
+    assert_eq!((cloud("Amazon EC2 m5.large/"), cloud("Dell Inc. PowerEdge R640/0H28RR")), (None, None));
+    assert_eq!(cloud("Red Hat KVM").as_deref(), Some("kvm"));
+}
+
+#[test]
+fn prompts_of_containers_and_shells_without_a_host_are_prompts() {
+    for prompt in ["bash-4.2$ ", "/ # ", "/app $ ", "~ # ", "(venv) $ ", "db1% ", "14:02:11 root@db1:~# "] {
+        let text =
+            format!("{prompt}cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n");
+        assert_eq!(import(&text).state.clocksource.as_deref(), Some("hpet"), "{prompt}");
+    }
+}
+
+#[test]
+fn what_another_host_printed_is_of_that_host() {
+    let tsc = |command: &str, source: &str| format!("$ {command} cat {CLOCK_SOURCE}\n{source}\n");
+    const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let text = tsc("ssh -p 22 root@db1", "hpet")
+        + &tsc("ssh db2", "tsc")
+        + &tsc("", "acpi_pm")
+        + &tsc("ssh db2", "tsc");
+    let ansible = format!(
+        "db1 | CHANGED | rc=0 >>\n{CLOCK_SOURCE}: hpet\ndb2 | CHANGED | rc=0 >>\n{CLOCK_SOURCE}: tsc\n"
+    );
+    let sources = |text: &str| {
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+        let of = |one: Imported| (one.name.unwrap_or_default(), one.state.clocksource.unwrap_or_default());
+        importer.finish().expect("machines").into_iter().map(of).collect::<Vec<_>>()
+    };
+    let named = |name: &str, source: &str| (name.to_owned(), source.to_owned());
+    assert_eq!(sources(&text), [named("db1", "hpet"), named("db2", "tsc"), named("", "acpi_pm")]);
+    assert_eq!(sources(&ansible), [named("db1", "hpet"), named("db2", "tsc")]);
+}
+
+#[test]
+fn throttled_periods_are_read_without_a_quota() {
+    let text = "nr_periods 5000\nnr_throttled 2500\nthrottled_time 1234567890123\n";
+    for text in [
+        text.to_owned(),
+        format!("/ # cat /sys/fs/cgroup/cpu,cpuacct/cpu.stat\n{text}"),
+        "usage_usec 9\nnr_periods 5000\nnr_throttled 2500\nthrottled_usec 7\n".to_owned(),
+    ] {
+        let state = import(&text).state;
+        assert_eq!((state.quota_throttled, state.quota_periods), (Some(2500), Some(5000)), "{text}");
+    }
+}
+
+#[test]
+fn two_machines_one_after_the_other_are_not_one() {
+    let free =
+        |total| format!("total used free shared buff/cache available\nMem: {total} 98G 1.2G 4.0G 26G 22G\n");
+    for text in [
+        free("125G") + &free("31G"),
+        "MemTotal: 65843412 kB\nMemTotal: 32843412 kB\n".to_owned(),
+        "model name : Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz\nmodel name : AMD EPYC 7302 16-Core Processor\n".to_owned(),
+    ] {
+        assert!(refused(&text).is_some_and(|error| error.contains("two machines")), "{text}");
+    }
+    let beside = "| | a | b |\n|---|---|---|\n| CPU(s): | 8 | 16 |\n| Model name: | Intel(R) Core(TM) i7-6700 | AMD Ryzen 7 2700 |\n";
+    assert_eq!(import(beside).machine.processor.model_name, None);
+    let policy = |most| format!("analyzing CPU 0:\n  hardware limits: 800 MHz - {most} GHz\n");
+    let both = import(&(policy("3.90") + &policy("3.10")));
+    assert_eq!((both.machine.processor.max_hz, both.import.contradictions.len()), (None, 1));
+    // One machine, whose memory `free` rounds twice.
+    let rounded = format!("$ free -h\n{}$ free -m\n{}", free("125G"), free("128500"));
+    assert_eq!(refused(&rounded), None);
+}
+
+#[test]
+fn facts_stand_in_the_forms_of_newer_and_older_versions() {
+    let amd = "analyzing CPU 2:\n  hardware limits: 400 MHz - 5.76 GHz\n  amd-pstate limits:\n    \
+        Nominal Performance: 124. Nominal Frequency: 4.50 GHz.\n";
+    let imported = import(amd);
+    assert_eq!(
+        (imported.machine.processor.base_hz, imported.import.not_understood.lines),
+        (Some(4_500_000_000), 0)
+    );
+    let version = import(
+        "Linux a 5.14.0 #1 SMP PREEMPT_RT Wed Apr 12 10:14:41 EDT 2023 x86_64 x86_64 x86_64 GNU/Linux\n",
+    );
+    let version = version.machine.kernel.version.unwrap_or_default();
+    assert!(version.ends_with("EDT 2023"), "{version}");
+    // hyperfine before 1.0 does not tell how many runs it made.
+    let old = import(
+        "Benchmark #1: ./a\n\n  Time (mean ± σ):     11.363 s ±  0.209 s    [User: 5.480 s, System: 5.849 s]\n\n  Range (min … max):   11.142 s … 11.797 s\n",
+    );
+    let time = the(&old, "workload.time workload=a");
+    assert_eq!((time.detail.get(detail::RUNS), time.detail.get(detail::LEAST)), (None, Some(11.142)));
+    let memory = "Running memory speed test with the following options:\n  block size: 1KiB\n  operation: write\n  scope: global\n\n\
+        63597.12 MiB transferred (6358.62 MiB/sec)\n\nGeneral statistics:\n    total time: 10.0001s\n    total number of events: 65123456\n";
+    let memory = import(memory);
+    assert_eq!(memory.measurements.iter().map(|m| m.value()).collect::<Vec<_>>(), [6358.62 * 1_048_576.0]);
+}
+
+#[test]
+fn a_zero_that_perf_could_not_count_is_withheld() {
+    let text = " Performance counter stats for './a':\n\n      1,234.56 msec task-clock:u   #  0.998 CPUs utilized\n             \
+        0      context-switches:u  #  0.000 /sec\n             0      cpu-migrations:u    #  0.000 /sec\n           512      \
+        page-faults:u       #  414.723 /sec\n\n       1.237 seconds time elapsed\n";
+    let imported = import(text);
+    let counts = figures(&imported).iter().filter(|figure| figure.starts_with("counter.count")).count();
+    assert_eq!((counts, imported.import.withheld.len()), (2, 2), "{:?}", figures(&imported));
+}
