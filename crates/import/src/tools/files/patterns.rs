@@ -60,7 +60,9 @@ impl Known {
             Some(Part::Words(words)) => {
                 words.bytes().next().into_iter().for_each(|byte| self.begins[usize::from(byte)] = true);
             }
-            Some(Part::Take(_, _, kind)) if is_number(kind) => self.begins[48..58].fill(true),
+            Some(Part::Take(_, _, kind)) if scan::is_one_of(kind, "n|num|plain|khz|time|clock|mib") => {
+                self.begins[48..58].fill(true)
+            }
             Some(Part::Take(..)) => self.begins.fill(true),
             None => {}
         }
