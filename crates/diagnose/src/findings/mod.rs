@@ -175,8 +175,11 @@ pub const RULES: &[Rule] = &[
     wakeup_outlier::RULE,
 ];
 
+/// A condition by its name, and whether it holds.
+type Condition = (&'static str, fn(&Case) -> bool);
+
 /// Conditions that `rules.txt` names.
-const CONDITIONS: &[(&str, fn(&Case) -> bool)] = &[
+const CONDITIONS: &[Condition] = &[
     ("any-result", |case| !case.record.measurements.is_empty()),
     ("both-pages", |case| case.pages().is_some()),
     ("both-pages-of-memory", |case| memory_pages(case).is_some()),
