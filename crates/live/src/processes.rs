@@ -119,6 +119,7 @@ impl Processes {
     /// ones to leave out.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
+        let of_manual = |policy: &str| format!("SCHED_{}", policy.to_uppercase());
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
@@ -132,7 +133,7 @@ impl Processes {
                     system,
                     threads: after.threads,
                     real_time: REAL_TIME.contains(&after.policy),
-                    class: class(after.policy).map(str::to_owned),
+                    class: after.policy_name().filter(|name| *name != "other").map(of_manual),
                     priority: Some(after.priority).filter(|_| REAL_TIME.contains(&after.policy)),
                     nice: Some(after.nice).filter(|nice| *nice != 0),
                     ended,
@@ -144,18 +145,6 @@ impl Processes {
         all.truncate(MOST_NAMED);
         all
     }
-}
-
-/// The name of a scheduling policy (sched(7)); `None` for the usual one.
-fn class(policy: u64) -> Option<&'static str> {
-    Some(match policy {
-        1 => "SCHED_FIFO",
-        2 => "SCHED_RR",
-        3 => "SCHED_BATCH",
-        5 => "SCHED_IDLE",
-        6 => "SCHED_DEADLINE",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -29,14 +29,9 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const MEMORY_EVERY: u64 = 2;
 /// Access samples are read at every tenth sample, before their ring buffer is full.
 const ACCESSES_EVERY: u64 = 10;
-/// The share of one CPU that each of these may use.
-const PROCESSES_SHARE: f64 = 0.001;
-/// The same for process scans within an interval: for processes that end before its end, and to choose which to watch.
-const WITHIN_SHARE: f64 = 0.0002;
-const THREADS_SHARE: f64 = 0.0007;
-const SCHEDSTAT_SHARE: f64 = 0.0003;
-const SENSORS_SHARE: f64 = 0.0003;
-const NUMA_MAPS_SHARE: f64 = 0.0002;
+/// The share of one CPU that each of these may use: the scan of all processes at the end of an interval, threads, schedstat, sensors,
+/// numa_maps, and process scans within an interval, for processes that end before its end, and to choose which to watch.
+const SHARES: [f64; 6] = [0.001, 0.0007, 0.0003, 0.0003, 0.0002, 0.0002];
 /// The number of processes whose threads are sampled.
 const WATCHED: usize = 4;
 /// How often to look for new cgroups with a quota.
@@ -107,15 +102,7 @@ impl Watch {
             groups: (Instant::now(), groups),
             heat: (Instant::now(), Heat::look(&root, &cpus)),
             sensors: Sensors::default(),
-            paces: [
-                PROCESSES_SHARE,
-                THREADS_SHARE,
-                SCHEDSTAT_SHARE,
-                SENSORS_SHARE,
-                NUMA_MAPS_SHARE,
-                WITHIN_SHARE,
-            ]
-            .map(Pace::new),
+            paces: SHARES.map(Pace::new),
             hardware,
             accesses,
             held: None,

@@ -8,9 +8,9 @@ use crate::text::unescape;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// One hierarchy per controller, or for a few.
-    V1,
+    V1 = 1,
     /// The unified hierarchy.
-    V2,
+    V2 = 2,
 }
 
 /// The cgroups of this process.
@@ -114,15 +114,12 @@ impl Cgroups {
     /// controller.
     pub fn folders<'a>(&'a self, controller: &'a str) -> impl Iterator<Item = (Version, &'a str)> + 'a {
         let of = move |version: Version| {
-            self.hierarchies
-                .iter()
-                .filter(move |hierarchy| hierarchy.version == version)
-                .filter(move |hierarchy| {
-                    version == Version::V2 || hierarchy.controllers.iter().any(|name| name == controller)
-                })
-                .flat_map(move |hierarchy| {
-                    hierarchy.folders.iter().map(move |folder| (version, folder.as_str()))
-                })
+            let has = move |one: &&Hierarchy| {
+                one.version == version
+                    && (version == Version::V2 || one.controllers.iter().any(|name| name == controller))
+            };
+            let folders = |one: &'a Hierarchy| one.folders.iter().map(String::as_str);
+            self.hierarchies.iter().filter(has).flat_map(folders).map(move |folder| (version, folder))
         };
         of(Version::V1).chain(of(Version::V2))
     }
@@ -203,8 +200,11 @@ fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
         let mut mounted = mounted.split(' ');
         let (group, point) = (mounted.nth(3)?, mounted.next()?);
         let mut file_system = file_system.split(' ');
-        let kind = file_system.next()?;
-        let version = version(kind)?;
+        let version = match file_system.next()? {
+            "cgroup" => Version::V1,
+            "cgroup2" => Version::V2,
+            _ => return None,
+        };
         Some(Mount {
             version,
             options: names(file_system.nth(1)?),
@@ -213,14 +213,6 @@ fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
         })
     };
     text.lines().rev().filter_map(mount).collect()
-}
-
-fn version(file_system: &str) -> Option<Version> {
-    match file_system {
-        "cgroup" => Some(Version::V1),
-        "cgroup2" => Some(Version::V2),
-        _ => None,
-    }
 }
 
 fn names(list: &str) -> Vec<String> {

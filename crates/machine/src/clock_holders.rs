@@ -19,20 +19,21 @@ const MAX_DEVICES: usize = 64;
 /// The most packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// Bits of a register that name a limiting cause; the log bit of each is `log` bits higher.
+/// Bits of a register that name a limiting cause, as far as it `has` them; the log bit of each is `log` bits higher.
 struct Register {
     address: u64,
     log: u32,
+    has: u64,
     bits: &'static [(u32, HeldBy)],
 }
 
 /// Intel SDM volume 4: IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS of all processors, MSR_CORE_PERF_LIMIT_REASONS at 64FH
 /// since Skylake and at 690H before. That power and current limits were reached is logged on every machine at boot.
 const REGISTERS: [Register; 4] = [
-    Register { address: 0x19c, log: 1, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
-    Register { address: 0x1b1, log: 1, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
-    Register { address: 0x64f, log: 16, bits: REASONS },
-    Register { address: 0x690, log: 16, bits: EARLY_REASONS },
+    Register { address: 0x19c, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
+    Register { address: 0x1b1, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
+    Register { address: 0x64f, log: 16, has: 0xde3, bits: REASONS },
+    Register { address: 0x690, log: 16, has: 0xd43, bits: REASONS },
 ];
 const REASONS: &[(u32, HeldBy)] = &[
     (0, HeldBy::Prochot),
@@ -40,14 +41,6 @@ const REASONS: &[(u32, HeldBy)] = &[
     (5, HeldBy::AverageHeat),
     (6, HeldBy::RegulatorHeat),
     (7, HeldBy::RegulatorCurrent),
-    (8, HeldBy::Current),
-    (10, HeldBy::LongPower),
-    (11, HeldBy::ShortPower),
-];
-const EARLY_REASONS: &[(u32, HeldBy)] = &[
-    (0, HeldBy::Prochot),
-    (1, HeldBy::Heat),
-    (6, HeldBy::RegulatorHeat),
     (8, HeldBy::Current),
     (10, HeldBy::LongPower),
     (11, HeldBy::ShortPower),
@@ -73,7 +66,7 @@ pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHol
 
 /// Active limits of packages, without those of their parts, of memory and of the platform. A limit of 0 means none
 /// (Documentation/power/powercap/powercap.rst).
-fn power_limits(root: &Root) -> Vec<PowerLimit> {
+pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     let mut limits = Vec::new();
     for zone in root.list(POWERCAP).into_iter().take(MAX_DEVICES) {
         let Some((interface, number)) = zone.split_once(':') else { continue };
@@ -114,11 +107,12 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
         lowest = lowest.into_iter().chain(hwp_range(root, &file)).min_by_key(|range| range.allowed);
         for register in &REGISTERS {
             let Some(value) = root.word_at(&file, register.address) else { continue };
-            let has = |bit: u32| value >> bit & 1 == 1;
-            now.extend(register.bits.iter().filter(|(bit, _)| has(*bit)).map(|(_, held)| *held));
-            before.extend(
-                register.bits.iter().filter(|(bit, _)| has(bit + register.log)).map(|(_, held)| *held),
-            );
+            let those_in = |value: u64| {
+                let set = move |bit: u32| (value & register.has) >> bit & 1 == 1;
+                register.bits.iter().filter(move |(bit, _)| set(*bit)).map(|(_, held)| *held)
+            };
+            now.extend(those_in(value));
+            before.extend(those_in(value >> register.log));
         }
     }
     for held in [&mut now, &mut before] {

@@ -8,6 +8,7 @@ use record::machine::Processor;
 use record::{CpuList, Machine};
 
 use crate::Root;
+use crate::cpus::set_each;
 use crate::text::{self, fields};
 
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
@@ -105,13 +106,9 @@ impl Present {
 /// Fills the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must be there already.
 pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     for policy in &policies.0 {
-        for cpu in policy.cpus.iter() {
-            let found = machine.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
-            let Some(cpu) = found.and_then(|index| machine.cpus.get_mut(index)) else { continue };
-            cpu.min_hz = policy.least_hz;
-            cpu.max_hz = policy.most_hz;
-            cpu.base_hz = policy.base_hz;
-        }
+        set_each(&mut machine.cpus, &policy.cpus, |cpu| {
+            (cpu.min_hz, cpu.max_hz, cpu.base_hz) = (policy.least_hz, policy.most_hz, policy.base_hz);
+        });
     }
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
@@ -182,13 +179,7 @@ pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     // that AMD's powernow had.
     let on_when_one =
         [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];
-    let flag = |path: &str| {
-        root.text(path).and_then(|text| match text.as_str() {
-            "0" => Some(false),
-            "1" => Some(true),
-            _ => None,
-        })
-    };
+    let flag = |path: &str| root.number::<u8>(path).filter(|flag| *flag <= 1).map(|flag| flag == 1);
     if let Some(off) = flag(off_when_one) {
         return Some((!off, off_when_one.to_owned()));
     }

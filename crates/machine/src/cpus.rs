@@ -5,6 +5,7 @@ use record::{Coverage, CpuList, Machine, text};
 
 use crate::notes::Notes;
 use crate::root::Root;
+use crate::text::fields;
 
 /// The folder of the CPUs.
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
@@ -154,11 +155,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
 
 /// The CPUs listed in `/proc/cpuinfo`, the online ones: the only source without sysfs.
 fn cpus_in_cpuinfo(text: &str) -> CpuList {
-    text.lines()
-        .filter_map(|line| line.split_once(':'))
-        .filter(|(key, _)| key.trim() == "processor")
-        .filter_map(|(_, value)| value.trim().parse::<u32>().ok())
-        .collect()
+    fields(text, "processor").filter_map(|value| value.parse::<u32>().ok()).collect()
 }
 
 #[cfg(test)]

@@ -132,17 +132,9 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
     if says("PREEMPT_RT") || set("CONFIG_PREEMPT_RT") {
         return Some("rt");
     }
-    let configured = if set("CONFIG_PREEMPT_LAZY") {
-        Some("lazy")
-    } else if set("CONFIG_PREEMPT") {
-        Some("full")
-    } else if set("CONFIG_PREEMPT_VOLUNTARY") {
-        Some("voluntary")
-    } else if set("CONFIG_PREEMPT_NONE") {
-        Some("none")
-    } else {
-        None
-    };
+    let configured = [("_LAZY", "lazy"), ("", "full"), ("_VOLUNTARY", "voluntary"), ("_NONE", "none")]
+        .into_iter()
+        .find_map(|(suffix, model)| set(&format!("CONFIG_PREEMPT{suffix}")).then_some(model));
     if says("PREEMPT_DYNAMIC") || set("CONFIG_PREEMPT_DYNAMIC") {
         // The configured one is only the default of what the boot option may choose.
         return option(cmdline, "preempt").and_then(model).or(configured).or(Some("dynamic"));

@@ -38,6 +38,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
         .or_else(|| from_capacities(machine, &online))
         .or_else(|| from_first_level(machine, &online))
         .or_else(|| from_clocks(machine, &online));
+    set(machine, kinds);
+}
+
+fn set(machine: &mut Machine, kinds: Kinds) {
     for (cpu, kind) in kinds.unwrap_or_default() {
         if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
             cpu.kind = Some(kind);
@@ -49,13 +53,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
     let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
-    let kinds =
-        from_first_level(machine, &online).or_else(|| from_clocks(machine, &online)).filter(|_| !known);
-    for (cpu, kind) in kinds.unwrap_or_default() {
-        if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
-            cpu.kind = Some(kind);
-        }
-    }
+    let kinds = from_first_level(machine, &online).or_else(|| from_clocks(machine, &online));
+    set(machine, kinds.filter(|_| !known));
 }
 
 /// The kind of each CPU if there are at least two kinds, empty with one kind, `None` if unknown.

@@ -43,10 +43,12 @@ pub mod x86_names;
 
 use record::{Coverage, Machine, Snapshot};
 
+pub use clock_holders::power_limits;
 pub use clocks::hz_in_name;
 pub use excerpt::inspect_excerpt;
 pub use identity::identity;
 pub use kinds::by_design;
+pub use limits::memory_left;
 pub use root::{Root, RootError, Unreadable, Why};
 
 /// What [`inspect`] found.
@@ -87,12 +89,6 @@ pub fn inspect(root: &Root) -> Inspection {
     kinds::read(root, machine, coverage);
     *state = snapshot::read(root, &policies);
     inspection
-}
-
-/// Bytes of memory that this process may still take: what the tightest limit of its cgroups and the machine itself leave.
-/// `None` where neither is told.
-pub fn memory_left(root: &Root) -> Option<u64> {
-    limits::memory_left(root)
 }
 
 /// Reads the present conditions alone, as after a run.

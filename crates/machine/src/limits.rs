@@ -45,10 +45,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     limits.memory_bytes = memory.as_ref().map(|memory| memory.limit);
     limits.memory_available_bytes = memory.as_ref().map(|memory| memory.available);
     let version = quota.map(|(_, version)| version).or(memory.map(|memory| memory.version));
-    limits.cgroup_version = version.map(|version| match version {
-        Version::V1 => 1,
-        Version::V2 => 2,
-    });
+    limits.cgroup_version = version.map(|version| version as u32);
 
     let rlimits = root.text("/proc/self/limits").unwrap_or_default();
     let capabilities = field(&status, "CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
@@ -56,18 +53,13 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     // Uid: real, effective, saved, of the file system.
     limits.root =
         field(&status, "Uid").and_then(|ids| ids.split_ascii_whitespace().nth(1)).map(|id| id == "0");
-    limits.rt_priority = match soft_limit(&rlimits, "Max realtime priority") {
-        _ if capable(CAP_SYS_NICE) => Some(MAX_PRIORITY),
-        Some(Soft::Unlimited) => Some(MAX_PRIORITY),
-        Some(Soft::At(priority)) => Some(u32::try_from(priority).unwrap_or(MAX_PRIORITY).min(MAX_PRIORITY)),
-        None => None,
-    };
+    let any = capable(CAP_SYS_NICE).then_some(u64::MAX);
+    let priority = any.or_else(|| soft_limit(&rlimits, "Max realtime priority"));
+    limits.rt_priority = priority.map(|most| most.min(MAX_PRIORITY.into()) as u32);
     // Nobody can lock more than the available memory.
     limits.locked_bytes = match soft_limit(&rlimits, "Max locked memory") {
-        _ if capable(CAP_IPC_LOCK) => machine.memory_bytes,
-        Some(Soft::Unlimited) => machine.memory_bytes,
-        Some(Soft::At(bytes)) => Some(bytes.min(machine_bytes)),
-        None => None,
+        limit if !capable(CAP_IPC_LOCK) && limit.is_none_or(|bytes| bytes < machine_bytes) => limit,
+        _ => machine.memory_bytes,
     };
 
     if cgroups.hidden() && root.is_live() {
@@ -138,7 +130,8 @@ fn quota_of(quota: &str, period: &str) -> Option<f64> {
     Some(quota as f64 / period as f64)
 }
 
-/// What limits and the machine leave of memory, bytes.
+/// Bytes of memory that this process may still take: what the tightest limit of its cgroups and the machine itself leave.
+/// `None` if neither is known.
 pub fn memory_left(root: &Root) -> Option<u64> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = bytes_field(&text, "MemAvailable");
@@ -187,16 +180,10 @@ fn limit_of(text: &str) -> Option<u64> {
     text.trim().parse::<u64>().ok().filter(|bytes| *bytes < 1 << 60)
 }
 
-/// A soft limit of `/proc/self/limits`.
-#[derive(Debug, PartialEq)]
-enum Soft {
-    At(u64),
-    Unlimited,
-}
-
-fn soft_limit(text: &str, name: &str) -> Option<Soft> {
+/// A soft limit of `/proc/self/limits`; the greatest number for none.
+fn soft_limit(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?;
-    if value == "unlimited" { Some(Soft::Unlimited) } else { number(value).map(Soft::At) }
+    if value == "unlimited" { Some(u64::MAX) } else { number(value) }
 }
 
 #[cfg(test)]
@@ -237,8 +224,8 @@ mod tests {
     fn soft_limits_are_the_first_column() {
         let text = "Limit  Soft Limit  Hard Limit Units\nMax locked memory  8388608  unlimited  bytes\n\
                     Max realtime priority  0  99\n";
-        assert_eq!(soft_limit(text, "Max locked memory"), Some(Soft::At(8_388_608)));
-        assert_eq!(soft_limit(text, "Max realtime priority"), Some(Soft::At(0)));
+        assert_eq!(soft_limit(text, "Max locked memory"), Some(8_388_608));
+        assert_eq!(soft_limit(text, "Max realtime priority"), Some(0));
         assert_eq!(soft_limit(text, "Max nice priority"), None);
     }
 

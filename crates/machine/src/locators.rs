@@ -4,6 +4,8 @@
 //! A on a PowerEdge). So a part only counts if every slot of the machine has it in the same text, and a letter alone only if it is
 //! unambiguous. Unknown parts stay `None`.
 
+use regex_lite::Regex;
+
 /// What was read for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -28,12 +30,27 @@ struct Location {
 /// A channel with the node and controller in its text.
 type NamedChannel = (Option<u32>, Option<u32>, String);
 
+/// What stands for a package, a node, a controller, a channel (in two ways) and a letter beside DIMM, in lower case.
+const PATTERNS: [&str; 6] = [
+    r"(?:^|[^a-z])(?:p|(?:cpu|proc(?:essor)?|socket|skt)[^a-z0-9]*)(?<number>\d+)",
+    r"(?:^|[^a-z])node[^a-z0-9]*(?<number>\d+)",
+    r"(?:^|[^a-z])(?:controller|i?mc)[^a-z0-9]*(?<number>\d+)",
+    // No package has more than 16 channels: a letter up to P.
+    r"(?:^|[^a-z])(?:ch(?:annel|an|n)?[^a-z0-9]*(?<number>\d+)|(?:channel[^a-z0-9]*|ch(?:an|n)?[^a-z0-9]+)(?<letter>[a-p])(?:[^a-z]|$))",
+    // C0D0: channel and DIMM.
+    r"(?:^|[^a-z])c(?<number>\d+)d[^a-z0-9]*\d",
+    // DIMM_A1, DIMM A1, DIMMA1. The letter of DIMM1A is not a channel: ProLiants use it for the order of population, and on Supermicro's
+    // older boards the number is the channel.
+    r"(?:^|[^a-z])dimm[^a-z0-9]*(?<letter>[a-p])(?<number>\d+)",
+];
+
 /// The highest plausible number of a package, node or channel.
 const MAX_NUMBER: u32 = 1023;
 
 /// The places of the slots with these (locator, bank locator) texts, in the same order.
 pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
-    let read = |text: Option<&str>| text.map(read_locator).unwrap_or_default();
+    let patterns = PATTERNS.map(|pattern| Regex::new(pattern).ok());
+    let read = |text: Option<&str>| text.map(|text| read_locator(text, &patterns)).unwrap_or_default();
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
@@ -96,103 +113,26 @@ fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChann
         .then(|| letters.into_iter().map(|(letter, _)| (None, None, letter)).collect())
 }
 
-/// A run of letters or digits.
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    Word(String),
-    Number(u32),
-}
-
-/// Letters (lower case) and numbers in order, each with whether it directly follows the previous one.
-fn tokens(text: &str) -> Vec<(Token, bool)> {
-    let mut tokens = Vec::new();
-    let mut glued = false;
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let same = |c: char| {
-            (first.is_ascii_digit(), first.is_ascii_alphabetic())
-                == (c.is_ascii_digit(), c.is_ascii_alphabetic())
-        };
-        let end = rest.find(|c| !same(c)).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        if first.is_ascii_alphabetic() {
-            tokens.push((Token::Word(run.to_ascii_lowercase()), glued));
-        } else if first.is_ascii_digit() {
-            // A number too long to parse cannot be a package; it is stored as such.
-            tokens.push((Token::Number(run.parse().unwrap_or(u32::MAX)), glued));
-        }
-        glued = first.is_ascii_alphanumeric();
-        rest = after;
-    }
-    tokens
-}
-
-fn read_locator(text: &str) -> Location {
-    let tokens = tokens(text);
-    let mut location = Location::default();
-    let number = |at: usize| match tokens.get(at) {
-        Some((Token::Number(number), glued)) if *number <= MAX_NUMBER => Some((*number, *glued)),
-        _ => None,
+/// The first of each part in a text. A number too long for one is none.
+fn read_locator(text: &str, patterns: &[Option<Regex>]) -> Location {
+    let text = text.to_ascii_lowercase();
+    let part = |pattern: &Option<Regex>| {
+        let mut all = pattern.iter().flat_map(|pattern| pattern.captures_iter(&text));
+        all.find_map(|found| {
+            let letter = found.name("letter").map(|letter| letter.as_str().to_ascii_uppercase());
+            let number = found.name("number").map(|number| number.as_str().parse().unwrap_or(u32::MAX));
+            number.is_none_or(|number| number <= MAX_NUMBER).then_some((letter, number))
+        })
     };
-    let letter = |at: usize| match tokens.get(at) {
-        Some((Token::Word(word), _)) if is_channel_letter(word) => Some(word.to_ascii_uppercase()),
-        _ => None,
-    };
-    for (at, (token, _)) in tokens.iter().enumerate() {
-        let Token::Word(word) = token else { continue };
-        let next = number(at + 1);
-        match word.as_str() {
-            "p" => {
-                location.package =
-                    location.package.or(next.filter(|(_, glued)| *glued).map(|(number, _)| number))
-            }
-            "cpu" | "proc" | "processor" | "socket" | "skt" => {
-                location.package = location.package.or(next.map(|(number, _)| number));
-            }
-            "node" => location.node = location.node.or(next.map(|(number, _)| number)),
-            "controller" | "mc" | "imc" => {
-                location.controller = location.controller.or(next.map(|(number, _)| number))
-            }
-            "channel" | "chan" | "chn" | "ch" => {
-                let channel = next.map(|(number, _)| number.to_string()).or_else(|| letter(at + 1));
-                location.channel = location.channel.take().or(channel);
-            }
-            // C0D0: channel and DIMM.
-            "c" => {
-                let dimm = tokens.get(at + 2) == Some(&(Token::Word("d".to_owned()), true));
-                if let Some((number, true)) = next.filter(|_| dimm && number(at + 3).is_some()) {
-                    location.channel = location.channel.take().or(Some(number.to_string()));
-                }
-            }
-            "dimm" => {
-                // DIMM_A1, DIMM A1. The letter of DIMM1A is not a channel: ProLiants use it for the order of population, and on
-                // Supermicro's older boards the number is the channel.
-                let beside = match (letter(at + 1), number(at + 2)) {
-                    (Some(letter), Some((number, true))) => Some((letter, number)),
-                    _ => None,
-                };
-                location.letter = location.letter.take().or(beside);
-            }
-            _ => {
-                // ChannelA; DIMMA1.
-                if let Some(rest) = word.strip_prefix("channel").filter(|rest| is_channel_letter(rest)) {
-                    location.channel = location.channel.take().or(Some(rest.to_ascii_uppercase()));
-                } else if let Some(rest) = word.strip_prefix("dimm").filter(|rest| is_channel_letter(rest)) {
-                    let beside = next.filter(|(_, glued)| *glued);
-                    location.letter = location
-                        .letter
-                        .take()
-                        .or(beside.map(|(number, _)| (rest.to_ascii_uppercase(), number)));
-                }
-            }
-        }
+    let number = |at: usize| part(&patterns[at])?.1;
+    let channel = part(&patterns[3]).or_else(|| part(&patterns[4]));
+    Location {
+        package: number(0),
+        node: number(1),
+        controller: number(2),
+        channel: channel.and_then(|(letter, number)| letter.or(number.map(|number| number.to_string()))),
+        letter: part(&patterns[5]).and_then(|(letter, number)| letter.zip(number)),
     }
-    location
-}
-
-/// One letter up to P: no package has more than 16 channels.
-fn is_channel_letter(word: &str) -> bool {
-    matches!(word.as_bytes(), [b'a'..=b'p'])
 }
 
 #[cfg(test)]

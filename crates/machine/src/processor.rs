@@ -76,15 +76,9 @@ fn x86_64(block: &str) -> Processor {
 /// `46 bits physical, 48 bits virtual`.
 fn address_bits(value: &str) -> Option<(u32, u32)> {
     let (physical, virtual_) = value.split_once(',')?;
-    let bits = |part: &str, kind: &str| -> Option<u32> {
-        part.trim()
-            .strip_suffix(kind)?
-            .trim()
-            .strip_suffix("bits")?
-            .trim()
-            .parse()
-            .ok()
-            .filter(|bits| *bits <= 64)
+    let bits = |part: &str, kind: &str| match part.split_whitespace().collect::<Vec<_>>()[..] {
+        [bits, "bits", word] if word == kind => bits.parse::<u32>().ok().filter(|bits| *bits <= 64),
+        _ => None,
     };
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }

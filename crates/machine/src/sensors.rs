@@ -97,7 +97,9 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         for (of, place) in [("core", core), ("package", package)] {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
-            let times = file("count");
+            // Before Linux 2.6.31 there was one count for both.
+            let old = || root.number(&format!("{folder}/thermal_throttle/count")).filter(|_| of == "core");
+            let times = file("count").or_else(old);
             // The other files need not be opened if it never happened.
             let time = |name: &str| if times == Some(0) { times } else { file(name) };
             let seen = Throttling { times, total_ms: time("total_time_ms"), longest_ms: time("max_time_ms") };
@@ -145,7 +147,7 @@ pub fn energy_between(before: u64, after: u64, range: u64) -> u64 {
 }
 
 /// `mains` or `battery`; `None` if unknown.
-pub(crate) fn power_supply(root: &Root) -> Option<String> {
+pub fn power_supply(root: &Root) -> Option<String> {
     let folder = "/sys/class/power_supply";
     let mut on_battery = None;
     for supply in root.list(folder).into_iter().take(MAX_DEVICES) {

@@ -13,8 +13,6 @@ use crate::{Root, sensors};
 
 /// Names of the times in `/proc/stat` (proc(5)).
 const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
-/// Scheduling policies by their numbers (sched(7); 7 since Linux 6.12).
-const POLICIES: [&str; 8] = ["other", "fifo", "rr", "batch", "", "idle", "deadline", "ext"];
 const MM: &str = "/sys/kernel/mm";
 
 /// Reads everything of the present state.
@@ -52,7 +50,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         cpu_seconds,
         own_cpu_seconds: own.as_ref().map(own_cpu_seconds),
         own_nice: own.as_ref().map(|own| own.nice).filter(|nice| (-20..=19).contains(nice)),
-        own_policy: own.as_ref().and_then(own_policy),
+        own_policy: own.as_ref().and_then(Stat::policy_name).map(str::to_owned),
         own_cpu_weight: own_cpu_weight(root),
         // Those that measure know it.
         own_ready_seconds: None,
@@ -75,11 +73,8 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
 /// The SMT control's word, or whether SMT is active if a kernel has no control.
 fn smt(root: &Root) -> Option<String> {
     let file = |name: &str| root.text(&format!("/sys/devices/system/cpu/smt/{name}"));
-    file("control").as_deref().and_then(text::name).or_else(|| match file("active")?.as_str() {
-        "1" => Some("on".to_owned()),
-        "0" => Some("off".to_owned()),
-        _ => None,
-    })
+    let active = || ["off", "on"].get(file("active")?.parse::<usize>().ok()?).copied();
+    file("control").as_deref().and_then(text::name).or_else(|| active().map(str::to_owned))
 }
 
 /// The word in brackets of a file that lists its choices: `always [madvise] never`.
@@ -151,11 +146,6 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
 fn own_cpu_seconds(own: &Stat) -> f64 {
     [own.all_ticks(), own.ended_ticks.0, own.ended_ticks.1].into_iter().fold(0, u64::saturating_add) as f64
         / USER_HZ
-}
-
-fn own_policy(own: &Stat) -> Option<String> {
-    let name = POLICIES.get(usize::try_from(own.policy).ok()?)?;
-    (!name.is_empty()).then(|| (*name).to_owned())
 }
 
 /// The lowest CPU weight of this process's cgroup and of those above it, as a share of the default.

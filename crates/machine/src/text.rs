@@ -72,10 +72,10 @@ pub fn assignment<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// A number in decimal, or in hexadecimal after `0x`.
 pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, radix) = hexadecimal.map_or((text, 10), |digits| (digits, 16));
+    // The standard parser would take a sign.
+    if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
 }
 
 /// A CPU list that may be absent, or `(null)` as some kernels print an empty one.

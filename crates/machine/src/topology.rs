@@ -13,6 +13,7 @@ use crate::cpuinfo::architecture;
 use crate::cpus::{CPUS, online_of, set_each};
 use crate::notes::Notes;
 use crate::root::Root;
+use crate::text::field;
 
 /// A level of the hierarchy: the files that list the CPUs of one group, the newer name first, and the file with the kernel's id of the
 /// group.
@@ -255,11 +256,7 @@ fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList
     let mut cores: BTreeMap<(u32, u32), CpuList> = BTreeMap::new();
     let mut seen = CpuList::new();
     for block in text.split("\n\n") {
-        let field = |name: &str| -> Option<u32> {
-            let (_, value) =
-                block.lines().filter_map(|l| l.split_once(':')).find(|(key, _)| key.trim() == name)?;
-            value.trim().parse().ok()
-        };
+        let field = |name: &str| field(block, name)?.parse::<u32>().ok();
         let Some(cpu) = field("processor").filter(|cpu| online.contains(*cpu) && !seen.contains(*cpu)) else {
             continue;
         };
@@ -269,8 +266,7 @@ fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList
             cores.entry((package, core)).or_default().insert(cpu);
         }
     }
-    let ordered = |groups: Vec<CpuList>| {
-        let mut groups = groups;
+    let ordered = |mut groups: Vec<CpuList>| {
         groups.sort_by_key(CpuList::first);
         groups
     };

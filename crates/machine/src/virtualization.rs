@@ -115,15 +115,8 @@ fn from_pci(root: &Root) -> Option<&'static str> {
 
 fn from_device_tree(root: &Root) -> Option<&'static str> {
     if let Some(compatible) = root.text("/proc/device-tree/hypervisor/compatible") {
-        return Some(if compatible.contains("xen") {
-            "xen"
-        } else if compatible.contains("kvm") {
-            "kvm"
-        } else if compatible.contains("vmware") {
-            "vmware"
-        } else {
-            "unknown"
-        });
+        let known = ["xen", "kvm", "vmware"].into_iter().find(|name| compatible.contains(name));
+        return known.or(Some("unknown"));
     }
     let compatible = root.text("/proc/device-tree/compatible")?;
     // QEMU's virtual board, and Firecracker's and Cloud Hypervisor's, which took its name.
@@ -138,15 +131,8 @@ mod native {
     pub(super) fn hypervisor() -> Option<String> {
         let kind = CpuId::new().get_hypervisor_info()?.identify();
         Some(match kind {
-            Hypervisor::Xen => "xen".to_owned(),
-            Hypervisor::VMware => "vmware".to_owned(),
-            Hypervisor::HyperV => "hyperv".to_owned(),
-            Hypervisor::KVM => "kvm".to_owned(),
-            Hypervisor::QEMU => "qemu".to_owned(),
-            Hypervisor::Bhyve => "bhyve".to_owned(),
-            Hypervisor::QNX => "qnx".to_owned(),
-            Hypervisor::ACRN => "acrn".to_owned(),
             Hypervisor::Unknown(ebx, ecx, edx) => signed(ebx, ecx, edx),
+            known => format!("{known:?}").to_lowercase(),
         })
     }
 
@@ -196,14 +182,10 @@ fn container(root: &Root) -> Option<&'static str> {
         return Some("gvisor");
     }
     if let Some(word) = root.text("/run/systemd/container") {
-        return Some(match word.as_str() {
-            "docker" => "docker",
-            "podman" => "podman",
-            "lxc" | "lxc-libvirt" => "lxc",
-            "systemd-nspawn" => "systemd-nspawn",
-            "rkt" => "rkt",
-            _ => "unknown",
-        });
+        let word = word.strip_suffix("-libvirt").unwrap_or(&word);
+        let known =
+            ["docker", "podman", "lxc", "systemd-nspawn", "rkt"].into_iter().find(|name| *name == word);
+        return known.or(Some("unknown"));
     }
     let cgroup = root.text("/proc/self/cgroup");
     let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();

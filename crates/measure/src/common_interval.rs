@@ -40,7 +40,7 @@ impl WorkLog {
 }
 
 /// The interval in which all logs have points, in ns; `None` if there is none.
-pub(crate) fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
+fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     let from = logs.iter().map(|log| log.points.first().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let from = from.into_iter().fold(f64::NEG_INFINITY, f64::max);
@@ -77,12 +77,6 @@ pub(crate) fn run(
     (logs.map_or_else(Vec::new, |logs| rates(&logs, slices)), moved)
 }
 
-/// Work per second of each log in the common interval of all; `None` if there is none.
-pub(crate) fn rate_each(logs: &[WorkLog]) -> Option<Vec<f64>> {
-    let (from, to) = find_common(logs)?;
-    logs.iter().map(|log| Some((log.done_by(to)? - log.done_by(from)?) / (to - from) * 1e9)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +98,6 @@ mod tests {
         for rate in rates(&logs, 5) {
             assert!((rate - 3e9).abs() < 1.0, "{rate}");
         }
-        assert_eq!(rate_each(&logs), Some(vec![2e9, 1e9]));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Runs measurements of the list.
 
-use std::fmt;
-
 use machine::Inspection;
 use machine::Root;
 use os::Stop;
@@ -182,26 +180,15 @@ fn doubt_unsteady_clock(context: &mut Context) {
 }
 
 /// None of the named measurements is possible here, each with its coverage entry.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.iter().map(explain).collect::<Vec<_>>().join("; "))]
 pub struct AllImpossible(Vec<Coverage>);
 
-impl fmt::Display for AllImpossible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, entry) in self.0.iter().enumerate() {
-            f.write_str(if at == 0 { "" } else { "; " })?;
-            match entry.reason.as_ref() {
-                Some(reason) => write!(f, "{} cannot be measured here: {reason}", entry.what)?,
-                None => write!(f, "{} cannot be measured here", entry.what)?,
-            }
-            if let Some(remedy) = &entry.remedy {
-                write!(f, " ({remedy})")?;
-            }
-        }
-        Ok(())
-    }
+fn explain(entry: &Coverage) -> String {
+    let reason = entry.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let remedy = entry.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+    format!("{} cannot be measured here{reason}{remedy}", entry.what)
 }
-
-impl std::error::Error for AllImpossible {}
 
 impl Results {
     /// Refuses a run if nothing can be measured here; not if something could be, or might have been.

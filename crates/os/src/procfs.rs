@@ -44,9 +44,10 @@ pub struct Stat {
     pub policy: u64,
     /// The priority: 1 to 99, 0 without one.
     pub priority: u64,
-    /// Time waiting for a disk, ticks, if the kernel accounts delays.
-    pub disk_ticks: u64,
 }
+
+/// Scheduling policies by their numbers (sched(7); 7 since Linux 6.12).
+const POLICIES: [&str; 8] = ["other", "fifo", "rr", "batch", "", "idle", "deadline", "ext"];
 
 impl Stat {
     /// That of the process with this PID.
@@ -71,7 +72,6 @@ impl Stat {
         // By its number in the manual, in which the first after the name is the third.
         let field = |number: usize| fields.get(number - 3).copied();
         let number = |number: usize| field(number)?.parse::<u64>().ok();
-        let of_child = |at: usize| field(at).and_then(|ticks| ticks.parse::<u64>().ok());
         Some(Self {
             name: head.split_once('(')?.1.to_owned(),
             state: field(3)?.chars().next()?,
@@ -79,15 +79,19 @@ impl Stat {
             group: field(5)?.parse().ok()?,
             faults: (number(10)?, number(12)?),
             ticks: (number(14)?, number(15)?),
-            ended_ticks: (of_child(16)?, of_child(17)?),
+            ended_ticks: (number(16)?, number(17)?),
             nice: field(19)?.parse().ok()?,
             threads: number(20)?,
             started: number(22)?,
             cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
             policy: number(41).unwrap_or(0),
             priority: number(40).unwrap_or(0),
-            disk_ticks: number(42).unwrap_or(0),
         })
+    }
+
+    /// The name of its scheduling policy, in lower case.
+    pub fn policy_name(&self) -> Option<&'static str> {
+        POLICIES.get(usize::try_from(self.policy).ok()?).copied().filter(|name| !name.is_empty())
     }
 
     /// CPU time of all its threads, ticks.
@@ -200,7 +204,7 @@ mod tests {
         assert_eq!((stat.name.as_str(), stat.state, stat.parent, stat.group), ("a) S 1 (b)", 'R', 7, 9));
         assert_eq!((stat.faults, stat.ticks, stat.ended_ticks), ((10, 12), (14, 15), (16, 17)));
         assert_eq!((stat.nice, stat.threads, stat.started), (19, 20, 22));
-        assert_eq!((stat.cpu, stat.policy, stat.disk_ticks), (Some(39), 41, 42));
+        assert_eq!((stat.cpu, stat.policy), (Some(39), 41));
         assert_eq!(Stat::parse("12 (a) S"), None);
         let later = Stat { ticks: (114, 15), ..stat.clone() };
         assert_eq!(later.seconds_since(Some(&stat)), (1.0, 0.0));

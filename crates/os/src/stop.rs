@@ -19,9 +19,6 @@ impl Stop {
 
     /// The signal, when one came.
     pub fn signal(&self) -> Option<i32> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            signal => Some(signal),
-        }
+        Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }
 }

@@ -248,10 +248,6 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if let Some(around) = &typical.around {
         all.set_parts(detail::AROUND, around);
     }
-    let disk: u64 = typical.seen.threads.iter().map(|thread| thread.disk_ns).sum();
-    if disk > 0 {
-        all.set(detail::DISK_SECONDS, disk as f64 / 1e9);
-    }
     all
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use machine::Root;
+use machine::text::number;
 use record::CpuList;
 
 use super::attr::Code;
@@ -78,7 +79,7 @@ impl Pmu {
 
     /// A number among the unit's capabilities, as `slots` of Arm's.
     pub(super) fn capability(&self, root: &Root, name: &str) -> Option<u64> {
-        root.text(&self.file(&format!("caps/{name}"))).and_then(|text| number(text.trim()))
+        root.text(&self.file(&format!("caps/{name}"))).and_then(|text| number(&text))
     }
 
     /// An event written as `event=0x1a0,umask=0x1`.
@@ -101,7 +102,7 @@ fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     }
     let each = |part: &str| {
         let (term, value) = match part.split_once('=') {
-            Some((term, value)) => (term.trim(), number(value.trim())?),
+            Some((term, value)) => (term.trim(), number(value)?),
             None => (part.trim(), 1),
         };
         // A name becomes part of a path.
@@ -109,17 +110,6 @@ fn terms(text: &str) -> Option<Vec<(String, u64)>> {
         (!term.is_empty() && term.chars().all(plain)).then(|| (term.to_owned(), value))
     };
     text.trim().split(',').map(each).collect()
-}
-
-/// A decimal or hexadecimal number.
-fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        // The standard parser would take a sign.
-        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
-        Some(_) => None,
-        None if text.starts_with('+') => None,
-        None => text.parse().ok(),
-    }
 }
 
 /// Puts an event's terms into the words, by the text of the unit's format files; `None` if a term is unknown or a value has

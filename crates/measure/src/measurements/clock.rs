@@ -86,7 +86,6 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let parts = 2.0 * vectors.len() as f64;
     let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
 
-    let ramp = thread_group::run_on(lead, |_| sample_ramp()).unwrap_or_default();
     let mut done = 0.0;
     for (active, group) in [("one", vec![lead]), ("all", cpus)] {
         if active == "all" && group.len() < 2 {
@@ -101,11 +100,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 if !pinned && vector.is_none() {
                     report_unpinned(context, *cpu);
                 }
-                let mut m = summarize(*cpu, active, vector.map_or("scalar", width_word), taken);
-                if active == "one" && vector.is_none() && !ramp.is_empty() {
-                    m.detail.set(detail::RAMP_MS_HZ, json!(ramp));
-                }
-                context.push(m);
+                context.push(summarize(*cpu, active, vector.map_or("scalar", width_word), taken));
             }
             done += 1.0;
             context.advance(done / parts);
@@ -129,21 +124,6 @@ fn width_word(vector: &heavy::Heavy) -> &'static str {
         _ if cfg!(target_arch = "aarch64") => "neon",
         _ => "128",
     }
-}
-
-/// The clock each millisecond for the first 30 ms after 50 ms of idleness: (ms, Hz).
-fn sample_ramp() -> Vec<(f64, f64)> {
-    std::thread::sleep(Duration::from_millis(50));
-    let from = Instant::now();
-    let mut points = Vec::new();
-    for step in 0..30 {
-        while from.elapsed() < Duration::from_millis(step) {
-            (chain::ADD.run)(64);
-        }
-        let hz = watch::look_at_clock();
-        points.push(((from.elapsed().as_secs_f64() * 1e5).round() / 100.0, hz.round()));
-    }
-    points
 }
 
 /// Samples both chains for `seconds`; after a burst of `vector` work each time, if given.

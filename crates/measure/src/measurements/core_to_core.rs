@@ -8,7 +8,7 @@ pub(crate) mod pairs;
 pub(crate) mod topology_class;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use record::{Coverage, CpuList, Label, Labels, Machine, Measurement, Text, detail, metrics, text};
 
@@ -176,7 +176,6 @@ fn measure_all(
             done.unanswered += waiting.len() + 1 - once;
             break;
         }
-        let began = Instant::now();
         let wanted = find_homes(context.machine, pair, &memory);
         for home in &wanted {
             if !pools.contains_key(home) {
@@ -195,10 +194,9 @@ fn measure_all(
         }
         match driver.pair(pair.from, pair.to, &mut of_pair, terms) {
             Ok(all) => {
-                let took = began.elapsed();
                 done.measured += usize::from(!all.is_empty());
                 for figures in all {
-                    push(context, &mut done, pair, figures, took);
+                    push(context, &mut done, pair, figures);
                 }
             }
             Err(Failed::Pin(cpu)) => done.unpinned.insert(cpu),
@@ -215,7 +213,7 @@ fn measure_all(
 }
 
 /// One cell of one method's matrix, unless its page lies elsewhere.
-fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, took: Duration) {
+fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     let lies_on = figures.lies_on;
     // Without a requested node, every place is right.
     let bound = done.unbound.is_none() && figures.home.is_some();
@@ -244,7 +242,6 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
         .with_detail(detail::LINES_PER_SAMPLE, LINES as u64)
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
-        .with_detail(detail::PAIR_US, (took.as_secs_f64() * 1e7).round() / 10.0)
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
     // The state before the matrix: a pair takes a millisecond, without looks.
     let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
@@ -272,40 +269,30 @@ impl Done {
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
             }
         }
-        let mut degrade = |why: Text, remedy: Text| context.degrade_with_remedy(NAME, why, remedy);
-        if self.out_of_time {
-            let when = format!("after {} of {n} pairs", self.measured);
-            degrade(text!(Coverage::TIME_ENDED, when), whole.into());
-        }
-        if self.lost {
-            let why = text!(
-                "ended after {measured} of {all} pairs: a thread got no CPU time",
-                measured = self.measured,
-                all = n
-            );
-            let stop = text!("stop real-time tasks on that CPU");
-            degrade(why, stop);
-        }
-        if self.unanswered > 0 {
-            let pairs = format!("{} of {n} pairs", self.unanswered);
-            let remedy = text!("stop other programs, or measure again");
-            degrade(text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
-        }
-        if !self.unpinned.is_empty() {
-            degrade(text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
-        }
-        if self.misplaced > 0 {
-            let cells = self.misplaced;
-            let why = text!("{cells} cells were discarded: their page was on another node");
-            degrade(why, FREE_MEMORY.into());
-        }
+        let (measured, all, cells) = (self.measured, n, self.misplaced);
+        let mut degrade = |so: bool, why: Text, remedy: Text| {
+            if so {
+                context.degrade_with_remedy(NAME, why, remedy);
+            }
+        };
+        let when = format!("after {measured} of {n} pairs");
+        degrade(self.out_of_time, text!(Coverage::TIME_ENDED, when), whole.into());
+        let why = text!("ended after {measured} of {all} pairs: a thread got no CPU time");
+        degrade(self.lost, why, text!("stop real-time tasks on that CPU"));
+        let pairs = format!("{} of {n} pairs", self.unanswered);
+        let remedy = text!("stop other programs, or measure again");
+        degrade(self.unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
+        let unpinned = !self.unpinned.is_empty();
+        degrade(unpinned, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
+        let why = text!("{cells} cells were discarded: their page was on another node");
+        degrade(cells > 0, why, FREE_MEMORY.into());
         if let Some(why) = self.no_memory {
             let why = text!("no memory for some cache lines: {why}");
-            degrade(why, MORE_MEMORY.into());
+            degrade(true, why, MORE_MEMORY.into());
         }
         if let Some(why) = self.unbound.filter(|_| several_nodes) {
             let why = text!("mbind failed ({why}): cache lines are on the node of first touch");
-            degrade(why, ALLOW_MBIND.into());
+            degrade(true, why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {
             let why = text!("the cache lines' node is not verified: {why}");

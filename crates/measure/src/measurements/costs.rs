@@ -209,7 +209,6 @@ fn page_faults(
 fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     let mut random = Random::new(kernels::counter::ticks());
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
-    let mut fixed = Vec::new();
     let samples = sampling.samples(|| {
         for chunk in bits.chunks_mut(8) {
             let bytes = random.number().to_le_bytes();
@@ -225,12 +224,10 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
         let same = watch.sample(|| run(&zeros));
         let mut mixed = watch.sample(|| run(&bits));
         mixed.marks.extend(same.marks);
-        fixed.push(same.ns / BRANCHES as f64);
         mixed.ns = (mixed.ns - same.ns).max(0.0);
         mixed
     });
     measurement(metrics::COST_BRANCH_MISPREDICT, cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
-        .with_detail(detail::PREDICTED_BRANCH_NS, record::Summary::from_samples(&fixed).median)
 }
 
 /// The partner's answer in a context switch; anything else ends it.

@@ -85,7 +85,6 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
     let least = context.depth.pick(7, 15, 40);
     let cost = reading_cost_ns();
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); CHAINS.len()];
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); CHAINS.len()];
     let mut round = 0;
     while round < least || (round < 4 * least && context.seconds_left() > 0.3 && !settled(&ratios)) {
         if context.check().is_err() || (context.out_of_time() && round >= 6) {
@@ -100,7 +99,6 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             if chains == 1 {
                 single = ns;
             }
-            times[index].push(ns / HOPS as f64);
             ratios[index].push(single * chains as f64 / ns);
         }
         round += 1;
@@ -112,7 +110,6 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             .with_label(Label::Bytes, cycle.bytes())
             .with_label(Label::Chains, chains);
         let m = Measurement::new(metrics::LOAD_PARALLELISM, place, ratios[index].clone())
-            .with_detail(detail::NS_PER_HOP_OF_ALL, record::Summary::from_samples(&times[index]).median)
             .with_detail(detail::PAGE, cycle.mapping().page().word());
         context.push(if chains > 1 { judged(m, 0.05) } else { m });
     }

@@ -172,11 +172,8 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
                 let mut switched = false;
                 if each_gap && seen.causes_reported {
                     let now = count_events(interrupts.as_mut());
-                    cause = match (events, now) {
-                        (Some(before), Some(now)) if now != before => Cause::Os,
-                        (Some(_), Some(_)) => Cause::Below,
-                        _ => Cause::Unknown,
-                    };
+                    let happened = events.zip(now).map(|(before, now)| now != before);
+                    cause = happened.map_or(cause, |any| if any { Cause::Os } else { Cause::Below });
                     switched = now.map(|now| now.1) > events.map(|before| before.1);
                     events = now;
                 }
@@ -305,7 +302,6 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::THRESHOLD_NS, THRESHOLD_NS)
             .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
             .with_detail(detail::GAPS, gaps.len())
-            .with_detail(detail::GAPS_PER_SECOND, gaps.len() as f64 / (watched / 1e9).max(1e-9))
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
         // Over all the time together: parts differ in length, and their mean is not that of the time.
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);

@@ -3,15 +3,19 @@
 use std::fs::File;
 use std::io::Read;
 
+use strum::IntoStaticStr;
+
 /// What threads wait for. In this order: if several threads of a command wait, the first of these is what holds it up,
 /// since the others wait for the threads in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Waiting {
     /// A disk.
     Disk,
     /// Written data on its way to a disk.
     Fsync,
     /// Uninterruptible sleep in an unseen call: the thread was ready again before the call was read.
+    #[strum(serialize = "disk")]
     Uninterruptible,
     /// Memory to be read from a disk.
     Faults,
@@ -26,6 +30,7 @@ pub enum Waiting {
     /// Whatever comes first on a set of files: poll, select, epoll, signals.
     Events,
     /// A mutex that another thread holds, by the futex's expected value.
+    #[strum(serialize = "lock")]
     Mutex,
     /// A lock, or a condition that another thread brings about.
     Lock,
@@ -43,19 +48,7 @@ impl Waiting {
 
     /// The word for people and JSON.
     pub fn word(self) -> &'static str {
-        match self {
-            Waiting::Disk | Waiting::Uninterruptible => "disk",
-            Waiting::Fsync => "fsync",
-            Waiting::Faults => "faults",
-            Waiting::Network => "network",
-            Waiting::Terminal => "terminal",
-            Waiting::Pipe => "pipe",
-            Waiting::Sleep => "sleep",
-            Waiting::Events => "events",
-            Waiting::Mutex | Waiting::Lock => "lock",
-            Waiting::Child => "child",
-            Waiting::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -36,8 +36,6 @@ pub struct Thread {
     pub(crate) started: Option<u64>,
     /// Its use before it was watched, or when its values were last taken.
     pub(crate) had: Had,
-    /// Nanoseconds that it waited for a disk, if the kernel accounts delays.
-    pub disk_ns: u64,
     /// What blocked it between its runs.
     pub(crate) spells: Spells,
     /// Involuntary switches at their last reading; `None` before the first.
@@ -76,8 +74,6 @@ pub struct Had {
     pub ticks: (u64, u64),
     /// Moves to other CPUs.
     pub migrations: u64,
-    /// Nanoseconds that it waited for a disk.
-    pub disk_ns: u64,
     /// When it was read.
     pub read_at: Option<Instant>,
 }
@@ -99,7 +95,6 @@ impl Had {
             faults: stat.as_ref().map_or((0, 0), |stat| stat.faults),
             ticks: stat.as_ref().map_or((0, 0), |stat| stat.ticks),
             migrations: migrations(&place).unwrap_or(0),
-            disk_ns: stat.as_ref().map_or(0, |stat| stat.disk_ticks.saturating_mul(TICK_NS)),
             read_at,
         }
     }
@@ -166,7 +161,6 @@ impl Thread {
             self.migrations = self.migrations.max(migrations(&place));
         }
         self.slices = self.slices.max(slices);
-        self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
         let now = Instant::now();
         self.last = Some(now);
         self.note_blocked(now);
@@ -197,7 +191,6 @@ impl Thread {
         self.ticks = (self.ticks.0.saturating_sub(had.ticks.0), self.ticks.1.saturating_sub(had.ticks.1));
         self.slices = self.slices.saturating_sub(had.slices);
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
-        self.disk_ns = self.disk_ns.saturating_sub(had.disk_ns);
     }
 
     /// Counts from the last look on.
@@ -206,12 +199,9 @@ impl Thread {
             on_cpu_ns: self.on_cpu_ns,
             runnable_ns: self.runnable_ns,
             slices: self.slices,
-            switches: (0, 0),
-            faults: (0, 0),
             ticks: self.ticks,
             migrations: self.migrations.unwrap_or(0),
-            disk_ns: self.disk_ns,
-            read_at: self.last,
+            ..Had::default()
         };
         self.first = self.last.map(|at| (at, self.on_cpu_ns.saturating_add(self.runnable_ns)));
         (self.blocked_ns, self.looks) = (0, 0);

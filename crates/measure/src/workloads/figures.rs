@@ -1,6 +1,6 @@
 //! Turns slices into measurements: throughput, IPC, time of a pass; and the report if a result was wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::text::Value;
 use record::{CpuList, Label, Labels, Machine, Measurement, Metric, detail, metrics, text};
@@ -77,7 +77,6 @@ impl<'a> Seen<'a> {
         let readings = self.run.slices.iter().filter_map(|slice| slice.counted.as_ref());
         let done: f64 = self.run.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
         for mut count in counters::measurements(&Reading::sum(readings), counts) {
-            count.detail.set(detail::WORK_DONE, json!(done));
             let each = self
                 .workload
                 .instructions()
@@ -106,12 +105,6 @@ impl<'a> Seen<'a> {
         m.marks = mark_samples(taken.iter().map(|(slice, _)| slice.marks.iter().copied()));
         let clocks: Vec<f64> = self.run.slices.iter().map(|slice| slice.clock_hz).collect();
         m.detail.set(detail::CLOCK_HZ, json!(record::Summary::from_samples(&clocks).median.round()));
-        if self.cpus.len() > 1
-            && let Some((cpu, share)) = self.slowest()
-        {
-            m.detail.set(detail::SLOWEST_CPU, json!(cpu));
-            m.detail.set(detail::SLOWEST_SHARE, json!((share * 1e4).round() / 1e4));
-        }
         m = judged(m, TARGET);
         if let Some(walked) = self.walked {
             m.detail.set(detail::ARRAY_BYTES, json!(walked));
@@ -131,16 +124,6 @@ impl<'a> Seen<'a> {
             m.doubt = Some(why.into());
         }
         m
-    }
-
-    /// The CPU that was slowest in most slices, and its median share of the median thread's rate.
-    fn slowest(&self) -> Option<(u32, f64)> {
-        let mut seen: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for slice in &self.run.slices {
-            seen.entry(slice.slowest.0).or_default().push(slice.slowest.1);
-        }
-        let (cpu, shares) = seen.into_iter().max_by_key(|(_, shares)| shares.len())?;
-        Some((cpu, record::Summary::from_samples(&shares).median))
     }
 
     /// Reports in the coverage what is wrong with these results; false if they must not be reported at all.

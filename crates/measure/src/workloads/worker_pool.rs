@@ -70,14 +70,10 @@ const ON_CPU: f64 = 0.98;
 pub(crate) struct Slice {
     /// Work per second.
     pub rate: f64,
-    /// Length of the window in which all worked, s.
-    pub seconds: f64,
     /// The median thread's core clock, Hz.
     pub clock_hz: f64,
     /// Declared instructions over the cycles of time on a CPU × clock.
     pub ipc: Option<f64>,
-    /// The slowest thread's CPU and its rate relative to the median thread's.
-    pub slowest: (u32, f64),
     /// Work of all threads from their first round of it to their last.
     pub done: f64,
     /// The CPU's counts of that work, all threads together.
@@ -219,14 +215,14 @@ impl<'a> WorkerPool<'a> {
         }
         for slice in 0..budget.most {
             let all: Option<Vec<Part>> = parts.iter_mut().map(|own| own.get_mut(slice)?.take()).collect();
-            visit.slices.extend(all.and_then(|all| self.slice(cpus, all)));
+            visit.slices.extend(all.and_then(|all| self.slice(all)));
         }
         blame(&mut visit.slices, &happened);
         visit
     }
 
     /// Sums up one slice of all threads; `None` if there was no time in which all worked.
-    fn slice(&self, cpus: &[u32], parts: Vec<Part>) -> Option<Slice> {
+    fn slice(&self, parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
         // Cycles of this work: without those of other tasks on the same CPU.
         let cycles: f64 = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).sum();
@@ -239,17 +235,10 @@ impl<'a> WorkerPool<'a> {
         let readings: Option<Vec<&Reading>> = parts.iter().map(|part| part.counted.as_ref()).collect();
         let counted = readings.map(Reading::sum).filter(|reading| !reading.counts.is_empty());
         let logs: Vec<WorkLog> = parts.into_iter().map(|part| part.log).collect();
-        let (from, to) = common_interval::find_common(&logs)?;
-        let rates = common_interval::rate_each(&logs)?;
-        let rate: f64 = rates.iter().sum();
-        let middle = median(&rates);
-        let slowest = cpus.iter().zip(&rates).min_by(|a, b| a.1.total_cmp(b.1))?;
         Some(Slice {
-            rate,
-            seconds: (to - from) / 1e9,
+            rate: *common_interval::rates(&logs, 1).first()?,
             clock_hz: median(&clocks),
             ipc: self.workload.instructions().map(|each| done * each / cycles),
-            slowest: (*slowest.0, if middle > 0.0 { slowest.1 / middle } else { 1.0 }),
             done,
             counted,
             marks,
@@ -433,17 +422,17 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_cpu_is_named_and_rates_add_up() {
+    fn rates_of_all_threads_add_up() {
         let parts = vec![part(9.0, (3.0, 3.0), 1.0), part(3.0, (3.0, 3.0), 1.0), part(10.0, (3.0, 3.0), 1.0)];
-        let slice = workers().slice(&[4, 7, 9], parts).unwrap();
-        assert_eq!((slice.rate, slice.slowest), (22.0, (7, 3.0 / 9.0)));
+        let slice = workers().slice(parts).unwrap();
+        assert_eq!(slice.rate, 22.0);
         assert!(slice.marks.is_empty());
     }
 
     #[test]
     fn ipc_is_over_the_cycles_that_a_thread_had() {
         // Half of its second was another task's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
-        let slice = workers().slice(&[0], vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
+        let slice = workers().slice(vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
         assert_eq!(slice.ipc, Some(5.0));
     }
 
@@ -452,8 +441,7 @@ mod tests {
         let steady = |n: usize| (0..n).map(|_| part(1.0, (3.0, 3.0), 1.0)).collect::<Vec<_>>();
         let mut parts = steady(5);
         parts[2].clock = (3.0, 2.7);
-        let cpus: Vec<u32> = (0..5).collect();
-        let marked = |parts| workers().slice(&cpus, parts).unwrap().marks.contains(&Mark::ClockMoved);
+        let marked = |parts| workers().slice(parts).unwrap().marks.contains(&Mark::ClockMoved);
         assert!(marked(parts));
         assert!(!marked(steady(5)));
         // All by a little: the machine's turbo declined.
@@ -463,16 +451,8 @@ mod tests {
 
     #[test]
     fn incidents_of_a_visit_fall_on_the_slices_that_lost_by_them() {
-        let slice = |rate| Slice {
-            rate,
-            seconds: 1.0,
-            clock_hz: 1.0,
-            ipc: None,
-            slowest: (0, 1.0),
-            done: 1.0,
-            counted: None,
-            marks: BTreeSet::new(),
-        };
+        let slice =
+            |rate| Slice { rate, clock_hz: 1.0, ipc: None, done: 1.0, counted: None, marks: BTreeSet::new() };
         let marked = |rates: [f64; 3]| {
             let mut slices = rates.map(slice);
             blame(&mut slices, &[Mark::Stolen]);

@@ -136,6 +136,7 @@ fn exit_of(status: i32) -> Exit {
 }
 
 /// A child being waited for.
+#[derive(Default)]
 struct Waited {
     watch: Option<OwnedFd>,
     exit: Option<Exit>,
@@ -146,13 +147,7 @@ struct Waited {
 
 impl Waited {
     fn new(child: &Child) -> Self {
-        Self {
-            watch: watch_process(child.pid),
-            exit: None,
-            usage: Usage::default(),
-            wall: Duration::ZERO,
-            late: Duration::ZERO,
-        }
+        Self { watch: watch_process(child.pid), ..Self::default() }
     }
 
     /// Takes the child's end when it has come.

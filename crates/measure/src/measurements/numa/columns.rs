@@ -148,20 +148,17 @@ fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Resul
     }))
 }
 
-/// Why a column could not be made.
-enum Refused {
-    Bind(std::io::Error),
-    Map(std::io::Error),
-}
-
 /// Creates one column's memory on the calling thread until `deadline` or a signal.
-fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> Result<Column, Refused> {
+fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> Result<Column, Unavailable> {
     let began = Instant::now();
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let open = |page| Cycle::new(bytes, page, Some(node));
-    let (mut cycle, bound) = open(Page::Huge).or_else(|_| open(Page::Base)).map_err(Refused::Map)?;
+    let (mut cycle, bound) = open(Page::Huge)
+        .or_else(|_| open(Page::Base))
+        .map_err(|error| text!(NOT_MAPPED, error).with_remedy(MORE_MEMORY))?;
     if let Some(error) = bound {
-        return Err(Refused::Bind(error));
+        let remedy = text!("allow mbind (a seccomp filter may block it), and add the node to cpuset.mems");
+        return Err(text!("mbind failed: {error}").with_remedy(remedy));
     }
     let bytes = bytes.min(cycle.capacity());
     let for_cycle = bytes.min(usize::try_from(MOST_CYCLE).unwrap_or(usize::MAX));
@@ -231,16 +228,7 @@ pub(crate) fn build(
                 }
                 columns.push(column);
             }
-            Some(Err(Refused::Bind(error))) => {
-                let why = text!("mbind failed: {error}");
-                let remedy =
-                    text!("allow mbind (a seccomp filter may block it), and add the node to cpuset.mems");
-                notes.add_skipped(node, Unavailable::new(why).with_remedy(remedy));
-            }
-            Some(Err(Refused::Map(error))) => {
-                let why = text!(NOT_MAPPED, error).with_remedy(MORE_MEMORY);
-                notes.add_skipped(node, why);
-            }
+            Some(Err(why)) => notes.add_skipped(node, why),
             None => notes.add_skipped(node, Unavailable::new(THREAD_NOT_STARTED)),
         }
     }
@@ -326,8 +314,7 @@ mod tests {
                 assert_eq!(placement.value("share"), Some(&Value::Share(0.98)));
             }
             // A sandbox without mbind: then there are no columns.
-            Err(Refused::Bind(error)) => assert!(error.raw_os_error().is_some()),
-            Err(Refused::Map(error)) => panic!("{error}"),
+            Err(why) => assert!(why.reason.to_string().starts_with("mbind failed: "), "{why:?}"),
         }
     }
 
@@ -346,7 +333,8 @@ mod tests {
     #[test]
     fn a_node_that_does_not_exist_is_refused_with_its_error() {
         let deadline = Instant::now() + Duration::from_millis(1);
-        assert!(matches!(make(900, 0, 16 << 20, deadline, &Stop::new()), Err(Refused::Bind(_))));
+        let refused = make(900, 0, 16 << 20, deadline, &Stop::new()).unwrap_err();
+        assert!(refused.reason.to_string().starts_with("mbind failed: "), "{refused:?}");
     }
 
     proptest! {

@@ -5,27 +5,15 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes with too low a result, and its range over them.
-#[derive(Debug, Default)]
-struct Range {
-    nodes: CpuList,
-    low: f64,
-    high: f64,
-}
+/// Nodes with too low a result, each with it.
+type Low = Vec<(u32, f64)>;
 
-impl Range {
-    fn add(&mut self, node: u32, value: f64) {
-        let first = self.nodes.is_empty();
-        self.low = if first { value } else { self.low.min(value) };
-        self.high = if first { value } else { self.high.max(value) };
-        self.nodes.insert(node);
-    }
-
-    /// `8 MiB`, or `8 MiB to 12 MiB`.
-    fn describe(&self, word: impl Fn(f64) -> String) -> String {
-        let (low, high) = (word(self.low), word(self.high));
-        if low == high { low } else { format!("{low} to {high}") }
-    }
+/// The range of the results: `8 MiB`, or `8 MiB to 12 MiB`.
+fn describe(low: &[(u32, f64)], word: impl Fn(f64) -> String) -> String {
+    let values = || low.iter().map(|(_, value)| *value);
+    let [low, high] = [values().reduce(f64::min), values().reduce(f64::max)];
+    let (low, high) = (word(low.unwrap_or_default()), word(high.unwrap_or_default()));
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 /// The collected coverage of nodes.
@@ -33,9 +21,9 @@ impl Range {
 pub(crate) struct NodeCoverage {
     /// Each with its nodes; the name is added at the end.
     said: Vec<(Coverage, CpuList)>,
-    short_of_time: Range,
-    short_of_memory: Range,
-    walks: Range,
+    short_of_time: Low,
+    short_of_memory: Low,
+    walks: Low,
 }
 
 impl NodeCoverage {
@@ -55,34 +43,35 @@ impl NodeCoverage {
 
     /// The node's memory is smaller than wanted, for lack of time or memory.
     pub(crate) fn add_smaller(&mut self, node: u32, touched: usize, for_time: bool) {
-        let range = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
-        range.add(node, touched as f64);
+        let low = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
+        low.push((node, touched as f64));
     }
 
     /// This share of the node's memory lies on huge pages, too little to exclude page walks.
     pub(crate) fn add_page_walks(&mut self, node: u32, share: f64) {
-        self.walks.add(node, share);
+        self.walks.push((node, share));
     }
 
     /// The entries, from the wanted memory per node and the remedy for lack of time.
     pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
-        for (range, what, remedy) in [
+        let nodes = |low: Low| low.into_iter().map(|(node, _)| node).collect::<CpuList>();
+        for (low, what, remedy) in [
             (self.short_of_time, "time", Text::from(more_time)),
             (self.short_of_memory, "free memory", FREE_MEMORY.into()),
         ] {
             let why = text!(
                 "{what} allowed {size} of memory instead of {wanted}: bandwidth may include cache hits",
-                size = range.describe(|value| bytes(value as u64)),
+                size = describe(&low, |value| bytes(value as u64)),
                 wanted = Value::Bytes(wanted)
             );
-            said.push((Coverage::degraded("", why).with_remedy(remedy), range.nodes));
+            said.push((Coverage::degraded("", why).with_remedy(remedy), nodes(low)));
         }
         let why = text!(
             "{share} of memory is on huge pages: latencies include page walks",
-            share = self.walks.describe(percent)
+            share = describe(&self.walks, percent)
         );
-        said.push((Coverage::degraded("", why).with_remedy(HUGE_PAGES), self.walks.nodes));
+        said.push((Coverage::degraded("", why).with_remedy(HUGE_PAGES), nodes(self.walks)));
         said.into_iter()
             .filter(|(_, nodes)| !nodes.is_empty())
             .map(|(mut reported, nodes)| {
