@@ -1,7 +1,5 @@
 //! The present state of all knobs: nothing is changed.
 
-use std::fmt;
-
 use record::phrase::agree;
 use record::{CpuList, KnobValue, text};
 
@@ -68,21 +66,28 @@ pub fn is_quiet(rows: &[AuditRow]) -> bool {
 }
 
 /// What prevents setting a knob.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Need {
     /// The running machine: this one was captured.
+    #[error("the machine itself, not a capture")]
     ThisMachine,
     /// Root.
+    #[error("root")]
     Root,
     /// Root outside of this container.
+    #[error("root outside this container: the kernel's files are read-only here")]
     RootOutside,
     /// A capability that root lacks.
+    #[error("the capability CAP_SYS_NICE")]
     SysNice,
     /// A missing file.
+    #[error("{0}, which is missing here")]
     File(&'static str),
     /// The next boot.
+    #[error("a reboot")]
     Reboot,
     /// A person.
+    #[error("you")]
     Person,
 }
 
@@ -90,20 +95,6 @@ impl Need {
     /// Whether root, here or outside, could.
     pub fn is_root(&self) -> bool {
         matches!(self, Need::Root | Need::RootOutside)
-    }
-}
-
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Need::ThisMachine => "the machine itself, not a capture",
-            Need::Root => "root",
-            Need::RootOutside => "root outside this container: the kernel's files are read-only here",
-            Need::SysNice => "the capability CAP_SYS_NICE",
-            Need::File(path) => return write!(f, "{path}, which is missing here"),
-            Need::Reboot => "a reboot",
-            Need::Person => "you",
-        })
     }
 }
 

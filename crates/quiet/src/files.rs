@@ -47,19 +47,55 @@ pub(crate) fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Files by their path as on the machine.
+/// A machine's files by their path there: those below a root, as far as an implementation does not replace them.
 pub trait Files: Sync {
+    /// The machine.
+    fn root(&self) -> &Root;
+
     /// The text of a file, without white space at its ends.
-    fn read(&self, path: &str) -> Result<String, Refusal>;
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        self.root().try_text(path).map_err(|unreadable| {
+            let (errno, why) = match &unreadable.why {
+                machine::Why::Missing => (Some(libc::ENOENT), MISSING.to_owned()),
+                machine::Why::Denied => (Some(libc::EACCES), DENIED.to_owned()),
+                other => (None, other.to_string()),
+            };
+            Refusal { path: path.to_owned(), errno, why }
+        })
+    }
+
     /// Writes a value to an existing file. One `write` call: sysfs expects the whole value at once.
-    fn write(&self, path: &str, value: &str) -> Result<(), Refusal>;
+    fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
+        let refused = |error: std::io::Error| Refusal::new(path, &error);
+        let root = self.root();
+        let real =
+            root.real_path(path).map_err(|_| refused(std::io::Error::from_raw_os_error(libc::ENOENT)))?;
+        // A captured tree's file is a plain one, which retains the rest of a longer value unless it is truncated.
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.write(true).truncate(!root.is_live()).open(real).map_err(refused)?;
+        let text = format!("{value}\n");
+        match file.write(text.as_bytes()) {
+            Ok(written) if written == text.len() => Ok(()),
+            Ok(_) => Err(refused(std::io::Error::from_raw_os_error(libc::EIO))),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
     /// Names in a folder, `cpu2` before `cpu10`; empty if it cannot be read.
-    fn list(&self, folder: &str) -> Vec<String>;
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.root().list(folder)
+    }
+
     /// Whether this user may write the file.
-    fn writable(&self, path: &str) -> bool;
+    fn writable(&self, path: &str) -> bool {
+        self.root().real_path(path).is_ok_and(|real| may_write(&real))
+    }
+
     /// Whether the kernel accepts a value there from nobody, including root: shown by the file's mode.
-    fn is_fixed(&self, _path: &str) -> bool {
-        false
+    fn is_fixed(&self, path: &str) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = self.root().real_path(path).ok().and_then(|real| std::fs::metadata(real).ok());
+        metadata.is_some_and(|metadata| metadata.permissions().mode() & 0o222 == 0)
     }
 }
 
@@ -77,48 +113,7 @@ impl<'a> Tree<'a> {
 }
 
 impl Files for Tree<'_> {
-    fn read(&self, path: &str) -> Result<String, Refusal> {
-        self.root.try_text(path).map_err(|unreadable| {
-            let (errno, why) = match &unreadable.why {
-                machine::Why::Missing => (Some(libc::ENOENT), MISSING.to_owned()),
-                machine::Why::Denied => (Some(libc::EACCES), DENIED.to_owned()),
-                other => (None, other.to_string()),
-            };
-            Refusal { path: path.to_owned(), errno, why }
-        })
-    }
-
-    fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
-        let refused = |error: std::io::Error| Refusal::new(path, &error);
-        let real = self
-            .root
-            .real_path(path)
-            .map_err(|_| refused(std::io::Error::from_raw_os_error(libc::ENOENT)))?;
-        // A captured tree's file is a plain one, which retains the rest of a longer value unless it is truncated.
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .truncate(!self.root.is_live())
-            .open(real)
-            .map_err(refused)?;
-        let text = format!("{value}\n");
-        match file.write(text.as_bytes()) {
-            Ok(written) if written == text.len() => Ok(()),
-            Ok(_) => Err(refused(std::io::Error::from_raw_os_error(libc::EIO))),
-            Err(error) => Err(refused(error)),
-        }
-    }
-
-    fn list(&self, folder: &str) -> Vec<String> {
-        self.root.list(folder)
-    }
-
-    fn writable(&self, path: &str) -> bool {
-        self.root.real_path(path).is_ok_and(|real| may_write(&real))
-    }
-
-    fn is_fixed(&self, path: &str) -> bool {
-        use std::os::unix::fs::PermissionsExt;
-        let metadata = self.root.real_path(path).ok().and_then(|real| std::fs::metadata(real).ok());
-        metadata.is_some_and(|metadata| metadata.permissions().mode() & 0o222 == 0)
+    fn root(&self) -> &Root {
+        self.root
     }
 }

@@ -103,8 +103,8 @@ impl Standing {
     /// The values in this boot.
     pub fn contents(&self) -> Option<&JournalContents> {
         match self.left.as_ref().ok()? {
-            Leftover::Standing(contents) | Leftover::Orphaned(contents) => Some(contents),
-            Leftover::Nothing | Leftover::OtherBoot(_) => None,
+            Leftover::OtherBoot(_) => None,
+            left => left.journal(),
         }
     }
 

@@ -1,12 +1,11 @@
 //! A tree of plain files that behaves as the kernel's do.
 
 use machine::Root;
-use quiet::files::{Files, Refusal, Tree};
+use quiet::files::{Files, Refusal};
 
 /// Files of a tree that keep the kernel's spelling: `always [madvise] never` after `madvise` was written; a governor that is
 /// set switches turbo on again.
 pub struct Kernel<'a> {
-    tree: Tree<'a>,
     root: &'a Root,
 }
 
@@ -15,7 +14,7 @@ const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 impl<'a> Kernel<'a> {
     /// Of this tree.
     pub fn new(root: &'a Root) -> Self {
-        Self { tree: Tree::new(root), root }
+        Self { root }
     }
 
     /// A value is there whole or not at all, which a plain file that is written over is not.
@@ -30,12 +29,12 @@ impl<'a> Kernel<'a> {
 }
 
 impl Files for Kernel<'_> {
-    fn read(&self, path: &str) -> Result<String, Refusal> {
-        self.tree.read(path)
+    fn root(&self) -> &Root {
+        self.root
     }
 
     fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
-        let now = self.tree.read(path)?;
+        let now = self.read(path)?;
         let chosen = now.contains('[').then(|| {
             let words = now.split(' ').map(|word| word.trim_matches(['[', ']']));
             words.map(|word| if word == value { format!("[{word}]") } else { word.to_owned() })
@@ -50,17 +49,9 @@ impl Files for Kernel<'_> {
             }
             None => self.put(path, value)?,
         }
-        if path.ends_with("/scaling_governor") && self.tree.read(NO_TURBO).is_ok() {
+        if path.ends_with("/scaling_governor") && self.read(NO_TURBO).is_ok() {
             self.put(NO_TURBO, "0")?;
         }
         Ok(())
-    }
-
-    fn list(&self, folder: &str) -> Vec<String> {
-        self.tree.list(folder)
-    }
-
-    fn writable(&self, path: &str) -> bool {
-        self.tree.writable(path)
     }
 }

@@ -53,6 +53,10 @@ impl<'a> Odd<'a> {
 }
 
 impl Files for Odd<'_> {
+    fn root(&self) -> &Root {
+        self.tree.root()
+    }
+
     fn read(&self, path: &str) -> Result<String, Refusal> {
         self.step();
         self.tree.read(path)

@@ -1,5 +1,6 @@
 //! Knobs only reported, never set: they belong to somebody else, or cannot be set here.
 
+use machine::sensors::{power_supply, throttling};
 use machine::text::bytes_field;
 use record::text;
 use record::text::Value;
@@ -62,11 +63,8 @@ pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
 }
 
 pub(super) fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
-    let file = |cpu, name| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-    // The last is the name before Linux 2.6.31.
-    let counts = ["core_throttle_count", "package_throttle_count", "count"];
-    let files = context.online.iter().flat_map(|cpu| counts.map(|name| file(cpu, name)));
-    Ok(files.filter_map(|file| context.number(&file)).max().map(|most| {
+    let counted = throttling(context.files.root(), &context.online).into_values();
+    Ok(counted.filter_map(|of| of.times).max().map(|most| {
         if most == 0 {
             return Inspection::steady("not since boot");
         }
@@ -76,16 +74,10 @@ pub(super) fn inspect_throttling(_: &Knob, context: &KnobContext) -> Seen {
     }))
 }
 
-const FOLDER: &str = "/sys/class/power_supply";
-
 pub(super) fn inspect_power(_: &Knob, context: &KnobContext) -> Seen {
-    let file = |name: &str, file: &str| context.text(&format!("{FOLDER}/{name}/{file}"));
-    let mut supplies = context.files.list(FOLDER);
-    supplies.retain(|name| matches!(file(name, "type").as_deref(), Some("Mains" | "USB")));
-    let is_online = |name: &String| file(name, "online").as_deref() == Some("1");
-    Ok((!supplies.is_empty()).then(|| match supplies.iter().any(is_online) {
-        true => Inspection::steady("mains"),
-        false => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
+    Ok(power_supply(context.files.root()).map(|supply| match supply.as_str() {
+        "mains" => Inspection::steady("mains"),
+        _ => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".into())),
     }))
 }
 

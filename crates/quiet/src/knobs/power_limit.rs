@@ -6,22 +6,11 @@ use std::collections::BTreeSet;
 use crate::knob::{Inspection, Knob, KnobContext, Seen};
 use record::CpuList;
 
-const FOLDER: &str = "/sys/class/powercap";
-
-/// The files of long limits above 0, with their values, µW.
+/// The files of long limits, with their values, µW.
 fn long_limits(context: &KnobContext) -> Vec<(String, u64)> {
-    let zones = context.files.list(FOLDER).into_iter().filter(|zone| zone.split(':').count() == 2);
-    let folders = zones.map(|zone| format!("{FOLDER}/{zone}")).filter(|folder| {
-        context.text(&format!("{folder}/name")).is_some_and(|name| name.starts_with("package-"))
-            && context.text(&format!("{folder}/enabled")).as_deref() != Some("0")
-    });
-    let of_zone = |folder: String| {
-        let is_long =
-            |n: &u32| context.text(&format!("{folder}/constraint_{n}_name")).as_deref() == Some("long_term");
-        let file = format!("{folder}/constraint_{}_power_limit_uw", (0..4).find(is_long)?);
-        Some((context.number(&file).filter(|microwatts| *microwatts > 0)?, file))
-    };
-    folders.filter_map(of_zone).map(|(microwatts, file)| (file, microwatts)).collect()
+    let limits = machine::power_limits(context.files.root()).into_iter();
+    let long = limits.filter(|limit| limit.window == "long_term");
+    long.map(|limit| (limit.limit_file, (limit.watts * 1e6).round() as u64)).collect()
 }
 
 /// Nothing is steadier: it is brought to a value that a finding names.
