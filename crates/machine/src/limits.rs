@@ -131,7 +131,7 @@ fn quota_of(quota: &str, period: &str) -> Option<f64> {
 }
 
 /// Bytes of memory that this process may still take: what the tightest limit of its cgroups and the machine itself leave.
-/// `None` where neither is told.
+/// `None` if neither is known.
 pub fn memory_left(root: &Root) -> Option<u64> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = bytes_field(&text, "MemAvailable");
