@@ -52,10 +52,11 @@ pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_ca
         let what = "dropped for the whole machine before the command; cannot be restored";
         set.push(("page cache", what.to_owned()));
     }
-    if set.is_empty() {
-        screen.say("Nothing would be set.");
+    match set.len() {
+        0 => screen.say("Nothing would be set."),
+        all => screen.say(format!("{} would be set; nothing was changed.", count_noun(all, "setting"))),
     }
-    screen.list("Would be set", set);
+    screen.list("", set);
     let said = |all: &[(&'static str, record::Text)]| -> Knobs<'static> {
         all.iter().map(|(name, why)| (*name, why.to_string())).collect()
     };

@@ -76,7 +76,10 @@ pub(crate) fn facts(record: &Record) -> Section {
         }
         all.iter().for_each(|(number, says)| section.add(format!("{what} {number}"), says));
     };
-    numbered(&mut section, "Package");
+    // Of a single package whose cores have one CPU each it shows no more than the CPUs do.
+    if machine.counts.packages != Some(1) || machine.cpus.iter().any(|cpu| cpu.siblings.len() > 1) {
+        numbered(&mut section, "Package");
+    }
     section.facts.extend(memory::caches(machine, false).into_iter().take(CACHES));
     section.facts.extend(memory::devices(machine, record.import.is_some()).into_iter().take(1 + MOST));
     if machine.nodes.len() > 1 {

@@ -4,9 +4,10 @@ use record::Record;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 
-use super::room::{ENDING, FEW_FINDINGS, FIGURES, OUTPUTS, ROWS};
+use super::room::{ENDING, FEW_FINDINGS, FIGURES, LEAST_TABLE, OUTPUTS, ROWS};
 use super::screen::Screen;
 use super::{findings, inventory, report};
+use crate::contents::blocks::blocks;
 use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
@@ -81,7 +82,14 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let below = findings + 2 * amiss.iter().filter(|none| !**none).count() + ENDING;
     if !all {
         let room = if import.inventory.is_empty() { screen.left(below) } else { FIGURES };
-        screen.clipped(room, |screen| report::figures(screen, record));
+        let end = screen.lines() + room;
+        for (number, block) in blocks(record, report::ROOM).into_iter().enumerate() {
+            let left = end.saturating_sub(screen.lines());
+            // A further table's heading, its head and a row cut in two show little.
+            if number == 0 || left >= LEAST_TABLE || !screen.is_terminal() {
+                screen.clipped(left, |screen| report::block(screen, &block, false));
+            }
+        }
     }
     if !import.inventory.is_empty() {
         screen.blank();
@@ -89,7 +97,8 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     }
     if !record.diagnosis.findings.is_empty() {
         screen.blank();
-        findings::write(screen, record, FEW_FINDINGS, None);
+        let room = screen.left(below - findings).max(FEW_FINDINGS);
+        findings::write(screen, record, room, None);
     }
     screen.blank();
     let withheld = import.withheld.first().map(kept_as_text);

@@ -141,7 +141,11 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
 
 /// What a record is of: the words behind the program's name, in which the command shows what was measured.
 fn what_it_is_of(entry: &Entry) -> String {
-    let words: Vec<String> = entry.command.iter().skip(1).map(|word| quote_word(word)).collect();
+    // Of a path the name of its file.
+    let is_path = |word: &str| word.starts_with(['/', '.']) && !word.contains(char::is_whitespace);
+    let name = |word: &str| word.rsplit('/').find(|name| !name.is_empty()).unwrap_or(word).to_owned();
+    let short = |word: &String| quote_word(&if is_path(word) { name(word) } else { word.clone() });
+    let words: Vec<String> = entry.command.iter().skip(1).map(short).collect();
     match words.join(" ") {
         words if words.is_empty() && entry.is_whole() => "everything".to_owned(),
         words => words,

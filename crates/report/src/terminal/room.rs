@@ -20,6 +20,8 @@ pub(super) const LEAST_ANSWER: usize = 10;
 /// What was read of one machine: outputs, and lines of their results beside its facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
+/// Lines of a table that is worth beginning: an empty one, its heading, its head and two rows.
+pub(super) const LEAST_TABLE: usize = 5;
 /// Lines of CPUs, clock and memory of a command, and of what was counted of it.
 pub(super) const FACTS: usize = 3;
 pub(super) const COUNTS: usize = 2;

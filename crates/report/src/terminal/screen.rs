@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::columns::{self, GAP, LEAST_COLUMN};
-use super::{Style, markdown};
 use super::room::LINES;
+use super::{Style, markdown};
 use crate::ascii::{to_ascii, two_signs};
 use crate::contents::Fact;
 use crate::paint::{self, Span, Tone, render};
@@ -236,7 +236,9 @@ impl Screen {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
         // Where the beginning leaves no room to speak of, the text goes below it.
-        if self.is_terminal() && self.style.width.saturating_sub(indent) < LEAST_COLUMN.max(self.style.width / 4) {
+        if self.is_terminal()
+            && self.style.width.saturating_sub(indent) < LEAST_COLUMN.max(self.style.width / 4)
+        {
             self.line(first);
             return self.text(&[Span::plain("    ")], "    ", tone, &text, usize::MAX);
         }
@@ -313,7 +315,8 @@ impl Screen {
             }
             return self.picture(vec![vec![Span::plain(text)]]);
         }
-        let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.style.width / 2);
+        let indent: usize =
+            first.iter().map(|span| width(span.text())).sum::<usize>().min(self.style.width / 2);
         let columns = self.style.width;
         let room = |start: usize| columns - start - 2;
         let mut before = first.to_vec();
@@ -442,6 +445,9 @@ const LONGEST_NAME: usize = 24;
 /// A finished line that shows at its end that more would follow. One that has no room for that loses its end, and its colours.
 fn ending(line: &str, columns: usize) -> String {
     let plain = paint::without_colour(line);
+    if plain.ends_with('…') {
+        return line.to_owned();
+    }
     if width(&plain) + 2 <= columns {
         return format!("{line} …");
     }
