@@ -224,22 +224,19 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
+            let field = |fact: &Fact<String>, key| {
+                machine::text::field(&fact.value, key).map(str::to_owned).unwrap_or_default()
+            };
             let host =
                 |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
-            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact) {
-                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
-            }
-            let name =
-                |fact: &Fact<String>| machine::text::field(&fact.value, "model name").map(str::to_owned);
-            if name(known).zip(name(&fact)).is_some_and(|(one, other)| one != other) {
-                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
-            }
+            let named = [field(known, "model name"), field(&fact, "model name")];
+            let total = |fact: &Fact<String>| field(fact, "MemTotal").split(' ').next()?.parse::<f64>().ok();
             // `free` rounds.
-            let total = |fact: &Fact<String>| {
-                machine::text::field(&fact.value, "MemTotal")?.split(' ').next()?.parse().ok()
-            };
             let differ = |(one, other): (f64, f64)| one.max(other) > 2.0 * one.min(other);
-            if total(known).zip(total(&fact)).is_some_and(differ) {
+            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact)
+                || named[0] != named[1] && named.iter().all(|name| !name.is_empty())
+                || total(known).zip(total(&fact)).is_some_and(differ)
+            {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
             // Other lines of one file.

@@ -286,6 +286,7 @@ fn asked(command: &Command) -> VecDeque<String> {
         // Within a container or on another machine.
         let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb ");
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
+        let part = &part.replace(if away { ['\'', '"'] } else { ['\0'; 2] }, "");
         let around = |word: &&str| away && !reads(word) || scan::is_one_of(word, "sudo|doas|time|watch|$");
         let mut words = part.split_whitespace().skip_while(around);
         let name = words.next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
