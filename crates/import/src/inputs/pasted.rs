@@ -108,6 +108,17 @@ fn prompts_of_containers_and_shells_without_a_host_are_prompts() {
 }
 
 #[test]
+fn a_list_of_flags_that_a_screen_cut_hides_no_processor() {
+    let cut = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nmodel name : AMD EPYC 7763 64-Core Processor\n\
+        flags : fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cm\n";
+    let machine = import(cut).machine;
+    assert_eq!(machine.processor.model_name.as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
+    assert_eq!((machine.architecture.as_str(), machine.virtualization.hypervisor), ("x86_64", None));
+    let old = import(&cut.replace(" cm\n", " cmov clflush acpi mmx fxsr sse sse2 ss tm pni est\n")).machine;
+    assert_ne!(old.architecture, "x86_64");
+}
+
+#[test]
 fn what_another_host_printed_is_of_that_host() {
     let tsc = |command: &str, source: &str| format!("$ {command} cat {CLOCK_SOURCE}\n{source}\n");
     const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

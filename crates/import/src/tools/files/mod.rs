@@ -84,7 +84,15 @@ impl Found {
     }
 
     fn hand_over(self, sink: &mut Sink) {
-        for (path, (text, line)) in self.0 {
+        for (path, (mut text, line)) in self.0 {
+            // The kernel has `lm`, or else `pni`, at the end of the first two groups of flags: a list without both was cut.
+            let is_cut = |line: &str| {
+                line.starts_with("flags")
+                    && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
+            };
+            if path == "/proc/cpuinfo" && text.lines().any(is_cut) {
+                text = text.lines().filter(|line| !is_cut(line)).flat_map(|line| [line, "\n"]).collect();
+            }
             // Version 1 of control groups has times in nanoseconds.
             let path = match path == OWN_TIMES && text.contains("throttled_time") {
                 true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
