@@ -62,7 +62,8 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         let machine = import(&text).machine;
         assert_eq!((machine.counts.cores, machine.processor.model), (Some(20), Some(62)), "{text}");
     }
-    // Lines of several hosts are not those of one.
+    // Lines of several hosts, or of several files, are not those of one.
+    assert!(refused("a.txt:CPU(s): 4\nb.txt:Socket(s): 8\na.txt:Model name: X\n").is_some());
     let mixed: String =
         LSCPU.iter().flat_map(|line| [format!("node1: {line}\n"), format!("node2: {line}\n")]).collect();
     assert!(refused(&mixed).is_some());
