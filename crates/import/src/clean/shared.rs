@@ -109,7 +109,8 @@ fn front(line: &str) -> &str {
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }
 
-fn without_stamps(line: &str) -> &str {
+/// A line without the stamps before it.
+pub(super) fn without_stamps(line: &str) -> &str {
     let mut rest = line;
     // journald's before the kernel's own.
     for _ in 0..3 {

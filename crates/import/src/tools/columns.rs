@@ -305,6 +305,9 @@ mod tests {
         // A row that was cut within its clock.
         let cut = import("Core CPU Bzy_MHz TSC_MHz PkgWatt\n- - 2400 2000 125.00\n0 0 24\n");
         assert_eq!(figures(&cut), ["core.clock: 2400000000", "power.package scope=package: 125"]);
+        // Signs of a list are none of its columns.
+        let listed = import("- `Core CPU Bzy_MHz TSC_MHz`\n- `- - 2400 2000`\n- `1 7 2500 2000`\n");
+        assert_eq!(figures(&listed), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
         // A Markdown table of its columns is of one machine.
         let table = "| Core | CPU | Bzy_MHz | TSC_MHz |\n|---|---|---|---|\n| - | - | 2400 | 2000 |\n| 1 | 7 | 2500 | 2000 |\n";
         assert_eq!(figures(&import(table)), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
