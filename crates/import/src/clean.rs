@@ -88,7 +88,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
     }
     let of_piece = |piece: std::borrow::Cow<str>| {
         let text = markup::without_quotes(plain::without_keys(&piece));
-        let text = markup::ticked(text).map_or(text, |inner| shared.strip(inner));
+        let text = markup::ticked(text).map_or(text, shared::without_stamps);
         let stood = *in_fence;
         let kind = match markup::row(text) {
             _ if markup::is_fence(text) => {

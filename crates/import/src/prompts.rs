@@ -63,6 +63,12 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
             command,
         });
     }
+    // `set -x`.
+    if let Some(command) = text.strip_prefix('+').map(|rest| rest.trim_start_matches('+').trim_start())
+        && is_command(command)
+    {
+        return Some(Mark::Command(command));
+    }
     if first == b'#' {
         let after = text.trim_start_matches('#');
         let level = text.len() - after.len();
@@ -346,6 +352,8 @@ mod tests {
             "#dmidecode -t processor | grep Version",
             "# sudo perf stat -e x -a ./y",
             "#time perf stat -a ./cpu_bound",
+            "+ lscpu",
+            "++ cat /proc/cpuinfo",
         ] {
             assert!(matches!(find_mark(line, true), Some(Mark::Command(_))), "{line}");
         }

@@ -219,19 +219,19 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
-            let host = [known, &fact].map(|fact| fact.value.trim().split('.').next());
-            let [name, other] = [known, &fact].map(|fact| machine::text::field(&fact.value, "model name"));
-            if path == "/proc/sys/kernel/hostname" && host[0] != host[1]
-                || name.zip(other).is_some_and(|(name, other)| name != other)
-            {
-                facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
-            }
-            // `free` rounds.
-            let total = |fact: &Fact<String>| {
-                machine::text::field(&fact.value, "MemTotal")?.split(' ').next()?.parse().ok()
+            let field = |fact: &Fact<String>, key| {
+                machine::text::field(&fact.value, key).map(str::to_owned).unwrap_or_default()
             };
+            let host =
+                |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
+            let named = [field(known, "model name"), field(&fact, "model name")];
+            let total = |fact: &Fact<String>| field(fact, "MemTotal").split(' ').next()?.parse::<f64>().ok();
+            // `free` rounds.
             let differ = |(one, other): (f64, f64)| one.max(other) > 2.0 * one.min(other);
-            if total(known).zip(total(&fact)).is_some_and(differ) {
+            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact)
+                || named[0] != named[1] && named.iter().all(|name| !name.is_empty())
+                || total(known).zip(total(&fact)).is_some_and(differ)
+            {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
             // Other lines of one file.

@@ -21,7 +21,7 @@ const FEWEST: usize = 3;
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\w{3} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
 /// Signs before each line, of comments, changes, times, loggers and a service's log.
-const SIGNS: [&str; 15] = [
+const SIGNS: [&str; 14] = [
     r"^\s*# ?",
     r"^\s*// ?",
     r"^\s*;+ ?",
@@ -36,7 +36,6 @@ const SIGNS: [&str; 15] = [
     r"^(\w{3} +\d{1,2} )?\d\d:\d\d:\d\d +",
     r"^\[\d{4}-[^\]]+\] ?",
     r"^(\[[\w-]+\] )?[\w.$]+ +- ",
-    r"^[\w./-]+\.(txt|log|out):(\d+:)?",
 ];
 
 fn stamp() -> Option<&'static Regex> {
@@ -68,16 +67,18 @@ impl Shared {
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
-        // pdsh, srun and mpirun print the host's name or the task's number before each line.
+        // pdsh, srun and mpirun print the host's name or the task's number before each line, grep the file's.
         let first = all().next().map(rest).unwrap_or_default();
         // `openssl speed -mr` begins each line so.
         if scan::begins(first, "+H:|+F:|+F2:|+F3:|+F4:|+F5:|+F6:|+DT|+R:|+R1:|+R2:") {
             return Self { sign: None, numbered };
         }
-        let ends = [": ", "] ", "]<stdout>:"].iter().filter_map(|end| Some(first.find(end)? + end.len()));
+        let ends = [": ", "] ", "]<stdout>:", ".txt:", ".log:", ".out:"]
+            .iter()
+            .filter_map(|end| Some(first.find(end)? + end.len()));
         let name = ends.min().and_then(|end| first.get(..end)).filter(|name| is_place(name));
-        let host =
-            name.and_then(|name| Regex::new(&format!("^{} ?", regex_lite::escape(name.trim_end()))).ok());
+        let host = name
+            .and_then(|name| Regex::new(&format!("^{}( |\\d+:)?", regex_lite::escape(name.trim_end()))).ok());
         Self { sign: sign.into_iter().chain(host).find(shares), numbered }
     }
 
@@ -97,7 +98,7 @@ fn is_place(prefix: &str) -> bool {
     let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let named = word.starts_with(|c: char| c.is_ascii_lowercase())
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
         && (letters.len() < word.len() || word.contains('.'))
         && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "eth" | "usb" | "sd" | "ata");
     named || letters.is_empty() && !word.is_empty() || word.starts_with('[') && word.len() <= 40
@@ -108,7 +109,8 @@ fn front(line: &str) -> &str {
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }
 
-fn without_stamps(line: &str) -> &str {
+/// A line without the stamps before it.
+pub(super) fn without_stamps(line: &str) -> &str {
     let mut rest = line;
     // journald's before the kernel's own.
     for _ in 0..3 {

@@ -62,7 +62,8 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         let machine = import(&text).machine;
         assert_eq!((machine.counts.cores, machine.processor.model), (Some(20), Some(62)), "{text}");
     }
-    // Lines of several hosts are not those of one.
+    // Lines of several hosts, or of several files, are not those of one.
+    assert!(refused("a.txt:CPU(s): 4\nb.txt:Socket(s): 8\na.txt:Model name: X\n").is_some());
     let mixed: String =
         LSCPU.iter().flat_map(|line| [format!("node1: {line}\n"), format!("node2: {line}\n")]).collect();
     assert!(refused(&mixed).is_some());
@@ -105,6 +106,17 @@ fn prompts_of_containers_and_shells_without_a_host_are_prompts() {
             format!("{prompt}cat /sys/devices/system/clocksource/clocksource0/current_clocksource\nhpet\n");
         assert_eq!(import(&text).state.clocksource.as_deref(), Some("hpet"), "{prompt}");
     }
+}
+
+#[test]
+fn a_list_of_flags_that_a_screen_cut_hides_no_processor() {
+    let cut = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nmodel name : AMD EPYC 7763 64-Core Processor\n\
+        flags : fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cm\n";
+    let machine = import(cut).machine;
+    assert_eq!(machine.processor.model_name.as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
+    assert_eq!((machine.architecture.as_str(), machine.virtualization.hypervisor), ("x86_64", None));
+    let old = import(&cut.replace(" cm\n", " cmov clflush acpi mmx fxsr sse sse2 ss tm pni est\n")).machine;
+    assert_ne!(old.architecture, "x86_64");
 }
 
 #[test]

@@ -10,32 +10,25 @@ use crate::reading::*;
 pub(crate) const IDS: &str =
     "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
 
+/// A tool whose heads these are.
+const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
+    Tool { name, opens, reader: |_| Box::new(ColumnsReader::default()) }
+}
+
 /// turbostat.
-pub(super) const TURBOSTAT: Tool = Tool {
-    name: "turbostat",
-    opens: |line, _| {
-        line.text.starts_with("turbostat version ")
-            || head(line.text).is_some_and(|columns| is_turbostat(&columns))
-    },
-    reader: |_| Box::new(ColumnsReader::default()),
-};
+pub(super) const TURBOSTAT: Tool = tool("turbostat", |line, _| {
+    line.text.starts_with("turbostat version ")
+        || head(line.text).is_some_and(|columns| is_turbostat(&columns))
+});
 
 /// vmstat.
-pub(super) const VMSTAT: Tool = Tool {
-    name: "vmstat",
-    opens: |line, _| {
-        scan::begins(line.text, "procs -|--procs-|procs  ")
-            || head(line.text).is_some_and(|columns| is_vmstat(&columns))
-    },
-    reader: |_| Box::new(ColumnsReader::default()),
-};
+pub(super) const VMSTAT: Tool = tool("vmstat", |line, _| {
+    scan::begins(line.text, "procs -|--procs-|procs  ")
+        || head(line.text).is_some_and(|columns| is_vmstat(&columns))
+});
 
 /// mpstat and sar.
-pub(super) const SYSSTAT: Tool = Tool {
-    name: "sar and mpstat",
-    opens: |line, _| head(line.text).is_some(),
-    reader: |_| Box::new(ColumnsReader::default()),
-};
+pub(super) const SYSSTAT: Tool = tool("sar and mpstat", |line, _| head(line.text).is_some());
 
 /// What a column is of, and its word for it.
 fn meaning(column: &str) -> Option<(&'static str, String)> {
@@ -83,9 +76,15 @@ fn head(text: &str) -> Option<Vec<String>> {
     let (words, _) = without_time(&text);
     // vmstat's columns have names that are common words.
     let own = |word: &&str| if text.contains(" swpd ") { format!("vm.{word}") } else { (*word).to_owned() };
-    let columns: Vec<String> = words.iter().map(own).collect();
+    let mut columns: Vec<String> = words.iter().map(own).collect();
+    // The zone of vmstat's times at the end of its rows.
+    if is_vmstat(&columns) && words.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
+        columns.pop();
+    }
     let known = columns.iter().filter(|column| meaning(column).is_some()).count();
-    let names = words.iter().all(|word| word.len() <= 20 && parse_decimal(word).is_none());
+    // pidstat's rows are of processes.
+    let is_name = |word: &&str| word.len() <= 20 && parse_decimal(word).is_none() && *word != "PID";
+    let names = words.iter().all(is_name);
     // A single column is beside its CPU.
     let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
     (enough && names && columns.len() < 200).then_some(columns)
@@ -125,7 +124,10 @@ impl Reader for ColumnsReader {
             self.columns = columns;
             return if other { Fit::Over } else { Fit::Taken };
         }
-        let (words, mean) = without_time(line.text);
+        let (mut words, mean) = without_time(line.text);
+        if is_vmstat(&self.columns) {
+            words.truncate(self.columns.len());
+        }
         if self.columns.is_empty() {
             // turbostat's description of the processor before its table.
             words
@@ -299,6 +301,9 @@ mod tests {
         // A row that was cut within its clock.
         let cut = import("Core CPU Bzy_MHz TSC_MHz PkgWatt\n- - 2400 2000 125.00\n0 0 24\n");
         assert_eq!(figures(&cut), ["core.clock: 2400000000", "power.package scope=package: 125"]);
+        // Signs of a list are none of its columns.
+        let listed = import("- `Core CPU Bzy_MHz TSC_MHz`\n- `- - 2400 2000`\n- `1 7 2500 2000`\n");
+        assert_eq!(figures(&listed), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
         // A Markdown table of its columns is of one machine.
         let table = "| Core | CPU | Bzy_MHz | TSC_MHz |\n|---|---|---|---|\n| - | - | 2400 | 2000 |\n| 1 | 7 | 2500 | 2000 |\n";
         assert_eq!(figures(&import(table)), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
@@ -330,6 +335,14 @@ mod tests {
              234567  12345 3456789    0    0     0   120 5000 9000 60 20  5  5 10\n 8  0      0 234567  12345 3456789    0    0     0     0 \
              5100 9100 70 20  0  0 10\n",
         );
+        // With times, of which the first row has none of an interval.
+        let timed = import(
+            " r b swpd free inact active si so bi bo in cs us sy id wa st UTC\n 2 0 0 1 2 3 0 0 0 0 100 200 10 5 85 0 0 2024-03-02 \
+            10:00:00\n 2 0 0 1 2 3 0 0 0 0 100 200 20 5 75 0 0 2024-03-02 10:00:01\n",
+        );
+        assert!(figures(&timed).contains(&"cpu.state state=user: 0.2".to_owned()), "{:?}", figures(&timed));
+        let processes = "10:00:01 UID PID %usr %system %guest %CPU CPU Command\n10:00:02 0 998 1.00 2.00 0.00 3.00 0 123\n";
+        assert!(figures(&import(processes)).is_empty());
         let steal = waits.measurements.iter().find(|m| format!("{:?}", m.labels).contains("steal"));
         assert_eq!(steal.map(|m| m.samples.clone()), Some(vec![0.1, 0.1]));
         assert!(

@@ -86,7 +86,7 @@ impl Found {
     }
 
     fn hand_over(self, sink: &mut Sink) {
-        for (path, (text, line)) in self.0 {
+        for (path, (mut text, line)) in self.0 {
             if let Some(fact) = path.strip_prefix("machine:") {
                 if text.trim_end().contains('\n') {
                     let why = "the list is wrapped over several lines".to_owned();
@@ -95,6 +95,14 @@ impl Found {
                     published::add_fact(&format!("{fact} = {text}"), line.line(), sink);
                 }
                 continue;
+            }
+            // The kernel has `lm`, or else `pni`, at the end of the first two groups of flags: a list without both was cut.
+            let is_cut = |line: &str| {
+                line.starts_with("flags")
+                    && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
+            };
+            if path == "/proc/cpuinfo" && text.lines().any(is_cut) {
+                text = text.lines().filter(|line| !is_cut(line)).flat_map(|line| [line, "\n"]).collect();
             }
             // Version 1 of control groups has times in nanoseconds.
             let path = match path == OWN_TIMES && text.contains("throttled_time") {
@@ -277,6 +285,7 @@ fn asked(command: &Command) -> VecDeque<String> {
         // Within a container or on another machine.
         let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb ");
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
+        let part = &part.replace(if away { ['\'', '"'] } else { ['\0'; 2] }, "");
         let around = |word: &&str| away && !reads(word) || scan::is_one_of(word, "sudo|doas|time|watch|$");
         let mut words = part.split_whitespace().skip_while(around);
         let name = words.next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();

@@ -24,6 +24,8 @@ struct Pattern {
     /// needed.
     command: Vec<&'static str>,
     parts: Vec<Part>,
+    /// The byte that each such line begins with, if they all do.
+    first: Option<u8>,
     /// Paths and their contents.
     files: Vec<(&'static str, &'static str)>,
     figures: Vec<Figure>,
@@ -49,25 +51,6 @@ struct Known {
     patterns: Vec<Pattern>,
     /// The results made at the end of an output.
     figures: Vec<Figure>,
-    /// For each byte whether an opening pattern may begin with it.
-    begins: Vec<bool>,
-}
-
-impl Known {
-    fn add(&mut self, pattern: Pattern) {
-        self.begins.resize(256, false);
-        match pattern.parts.first().filter(|_| pattern.opens) {
-            Some(Part::Words(words)) => {
-                words.bytes().next().into_iter().for_each(|byte| self.begins[usize::from(byte)] = true);
-            }
-            Some(Part::Take(_, _, kind)) if scan::is_one_of(kind, "n|num|plain|khz|time|clock|mib") => {
-                self.begins[48..58].fill(true)
-            }
-            Some(Part::Take(..)) => self.begins.fill(true),
-            None => {}
-        }
-        self.patterns.push(pattern);
-    }
 }
 
 /// The patterns of each tool, in the order of `patterns.txt`.
@@ -85,7 +68,7 @@ fn all() -> &'static [Known] {
             match (line.strip_prefix("of "), line.strip_prefix("= ")) {
                 (Some(programs), _) => tool.programs = programs.split(' ').collect(),
                 (_, Some(figure)) => tool.figures.extend(Figure::read(figure)),
-                _ => tool.add(pattern(line)),
+                _ => tool.patterns.push(pattern(line)),
             }
         }
         all
@@ -117,11 +100,16 @@ fn pattern(line: &'static str) -> Pattern {
         files.split("; ").partition(|file| file.starts_with("figure:"));
     let files = files.into_iter().filter_map(|file| file.split_once(' ')).collect();
     let figures = figures.into_iter().filter_map(|figure| Figure::read(figure.trim_start_matches("figure:")));
+    let first = match parts.first() {
+        Some(Part::Words(words)) => words.bytes().next(),
+        _ => None,
+    };
     Pattern {
         opens,
         counts,
         command: command.split_whitespace().collect(),
         parts,
+        first,
         files,
         figures: figures.collect(),
     }
@@ -312,13 +300,13 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
         name,
         opens: |line, command| {
             let text = line.text.trim_start();
-            let known = &all()[AT];
-            // Most lines begin otherwise than any opening pattern.
-            let begins = text.bytes().next().is_some_and(|byte| known.begins[usize::from(byte)]);
-            let openers = || {
-                let may_open = |pattern: &&Pattern| begins && pattern.opens && pattern.may_be(text, command);
-                known.patterns.iter().filter(may_open)
+            // Most lines begin otherwise than most patterns.
+            let may_open = |pattern: &&Pattern| {
+                pattern.opens
+                    && pattern.first.is_none_or(|first| text.as_bytes().first() == Some(&first))
+                    && pattern.may_be(text, command)
             };
+            let openers = || all()[AT].patterns.iter().filter(may_open);
             openers().next().is_some() && {
                 let text = scan::words(text).join(" ");
                 openers().any(|pattern| pattern.take(&text, command).is_some())
