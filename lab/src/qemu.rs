@@ -42,7 +42,7 @@ pub fn package(architecture: Architecture) -> &'static str {
 fn ports(architecture: Architecture) -> (&'static str, &'static str) {
     match architecture {
         Architecture::X86_64 => ("ttyS0", "ttyS1"),
-        // `virt` has one serial port of its own; the other one is on its PCI bus.
+        // `virt` has one built-in serial port; the other one is on its PCI bus.
         Architecture::Aarch64 => ("ttyAMA0", "ttyS0"),
     }
 }

@@ -90,7 +90,7 @@ pub struct MemoryDevice {
     pub configured_mt_s: Option<u16>,
     /// Ranks.
     pub ranks: Option<u8>,
-    /// Maker.
+    /// Manufacturer.
     pub vendor: Option<String>,
     /// Part number.
     pub part: Option<String>,

@@ -1,11 +1,11 @@
-//! Sentences take the variables that their words name, as `format!` does: `text!("{cpus} CPUs are offline")`.
+//! Sentences capture the variables named in their words, like `format!`: `text!("{cpus} CPUs are offline")`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 use proc_macro::{Delimiter, Ident, Punct, Spacing, TokenStream, TokenTree};
 
-/// `path; "code", "words with {places}", place = value, …` as `path::text!(@all …)` with each place of the words that has no value
-/// behind the others: the variable of its name.
+/// `path; "code", "words with {places}", place = value, …` as `path::text!(@all …)` with each placeholder without a value appended as the
+/// variable of its name.
 #[proc_macro]
 pub fn with_captured(input: TokenStream) -> TokenStream {
     let mut tokens = input.into_iter();
@@ -38,7 +38,7 @@ fn is_punct(token: &TokenTree, of: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == of)
 }
 
-/// A literal that another macro handed on stands in a group without delimiters.
+/// A literal passed on by another macro is in a group without delimiters.
 fn without_group(token: TokenTree) -> Vec<TokenTree> {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -52,7 +52,7 @@ fn without_group(token: TokenTree) -> Vec<TokenTree> {
     }
 }
 
-/// The names that stand before a `=` or alone.
+/// The names before a `=` or on their own.
 fn named(all: &[TokenTree]) -> Vec<String> {
     let begins = |at: usize| all.get(at - 1).is_some_and(|before| is_punct(before, ','));
     let ends = |at: usize| {
@@ -65,7 +65,7 @@ fn named(all: &[TokenTree]) -> Vec<String> {
     names.filter(|at| matches!(all[*at], TokenTree::Ident(_))).map(|at| all[at].to_string()).collect()
 }
 
-/// The places of a sentence's words, as they stand in the source.
+/// The placeholders in a sentence's words, as written in the source.
 fn places(source: &str) -> Vec<String> {
     let is_name = |name: &str| {
         let mut letters = name.chars();

@@ -1,5 +1,5 @@
 //! A workload's rates by block size. One size is not enough: small blocks measure call overhead, and a single result may be an outlier.
-//! Conclusions come from the sizes at which all of a record's rates are level.
+//! Conclusions are based on the sizes at which all rates of a record have levelled off.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,13 +7,13 @@ use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// Rates within this share of the best over all sizes are level with it.
+/// Rates within this share of the best over all sizes count as levelled off.
 const LEVEL: f64 = 0.05;
 
-/// Rates of one number of threads in one placement, by the size of the blocks.
+/// Rates for one number of threads and one placement, by block size.
 type Rates<'a> = BTreeMap<u64, &'a Measurement>;
 
-/// A record's throughputs by workload, threads and size of blocks.
+/// A record's throughputs by workload, threads and block size.
 #[derive(Default)]
 pub struct BlockSizes<'a>(HashMap<&'a str, BTreeMap<(Option<u64>, &'a str), Rates<'a>>>);
 
@@ -31,8 +31,8 @@ impl<'a> BlockSizes<'a> {
         all
     }
 
-    /// The sizes at which each thread count of a workload is level with its own best. If no size is level for all, the largest that is not
-    /// an outlier.
+    /// The sizes at which each thread count of a workload reaches its own best. If there is no such size for all, the largest that is not an
+    /// outlier.
     pub(crate) fn level(&self, workload: &str) -> BTreeSet<u64> {
         let Some(steps) = self.0.get(workload) else { return BTreeSet::new() };
         let of_step = |rates: &Rates| -> BTreeSet<u64> {

@@ -26,7 +26,7 @@ use crate::tables::{rows, sentences, template};
 const SHORT: f64 = 0.02;
 /// The same limit for commands without a sample: on a busy machine the first sample comes late.
 const SHORT_UNSEEN: f64 = 0.1;
-/// From this many samples on they decide what nothing else does.
+/// With this many samples, they decide if nothing else does.
 const ENOUGH_LOOKS: f64 = 20.0;
 /// The share of CPU time that the last sample before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
@@ -34,7 +34,7 @@ const UNSEEN: f64 = 0.1;
 const WORTH: f64 = 0.1;
 /// A cause that explains a smaller share does not bound a command.
 const FIRST: f64 = 0.25;
-/// The largest share of its CPUs in use if one was free.
+/// Maximum share of its CPUs in use if one was free.
 const ROOM: f64 = 0.8;
 /// What bounds a command, and what to do about it, in words.
 const WORDS: &str = include_str!("bound/words.txt");
@@ -53,7 +53,7 @@ fn verdict(key: &str) -> Template {
     found.unwrap_or(Template::new("", ""))
 }
 
-/// From this share on, a cause gets a second sentence after the first.
+/// Above this share, a cause is mentioned second, after the main one.
 const SECOND: f64 = 0.2;
 
 /// The results of a command, read from a record.
@@ -172,7 +172,7 @@ impl<'a> Facts<'a> {
         self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
-    /// Whether much of its CPU time went to unsampled threads, with too few samples to decide.
+    /// Whether much of its CPU time was in unsampled threads, with too few samples to decide.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
@@ -198,7 +198,7 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::WAITS).unwrap_or_default()
     }
 
-    /// What changes in its environment did to it.
+    /// How changes in its environment affected it.
     fn probes(&self) -> Vec<Probe> {
         self.time.detail.get(detail::PROBES).unwrap_or_default()
     }
@@ -207,7 +207,7 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::CEILINGS).unwrap_or_default()
     }
 
-    /// The built-in workload with the IPC next to `ipc`, and the best of all.
+    /// The built-in workload with the IPC closest to `ipc`, and the best of all.
     fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
         let ceilings = self.ceilings();
         let best = ceilings.best_ipc()?;
@@ -217,9 +217,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What a program looks like; not a cause.
+/// A characterization of the program; not a cause.
 const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
-/// What limits it on the CPUs it has.
+/// What limits it on the CPUs that it uses.
 const CAUSES: [BoundBy; 7] = [
     BoundBy::MemoryLatency,
     BoundBy::MemoryBandwidth,
@@ -376,7 +376,7 @@ fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
 }
 
-/// In whole per cent with its interval; if none was seen, the upper limit.
+/// In whole per cent with its interval; if none was observed, the upper limit.
 fn share(share: Share) -> Text {
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     if share.count == 0 || share.share < 0.005 {

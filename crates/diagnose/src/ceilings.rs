@@ -8,7 +8,7 @@ use record::{Label, Measurement, Metric, Record, Summary, metrics};
 use crate::latency_curve;
 use crate::record_index::RecordIndex;
 
-/// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
+/// The reliable ceilings of a record; for memory, only results beyond the caches.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let sure = |metric: Metric| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
@@ -50,7 +50,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     }
 }
 
-/// The latency curve, if one was measured without doubt.
+/// The latency curve, if a reliable one was measured.
 fn curve(record: &Record) -> Vec<CurvePoint> {
     let index = RecordIndex::new(record);
     let sure = index
@@ -64,7 +64,7 @@ fn curve(record: &Record) -> Vec<CurvePoint> {
     if points.len() < latency_curve::LEAST_POINTS { Vec::new() } else { points }
 }
 
-/// The probe's latency at rising load; empty if fewer than three loads were measured without doubt.
+/// The probe's latency under increasing load; empty if fewer than three loads have reliable results.
 fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     let sure = record.measurements_of(metrics::PROBE_LATENCY).filter(|m| m.doubt.is_none());
     let points = sure.filter_map(|m| {

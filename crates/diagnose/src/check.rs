@@ -1,5 +1,5 @@
-//! Compares a machine with its baseline: which facts differ, which results are slower, and what could not be checked. It compares a record
-//! taken now with one taken when all was well.
+//! Compares a machine with its baseline: which facts differ, which results are slower, and what could not be checked. It compares a current
+//! record with one of the healthy machine.
 
 use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
@@ -13,16 +13,16 @@ use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 use crate::tables::rows;
 
-/// The deviation from which on a result is reported, if only one record is known: smaller ones vary from run to run on one machine.
+/// The minimum deviation reported if only one record is known; smaller ones occur from run to run on one machine.
 const BOUND: f64 = 0.1;
-/// The same if the spread within the class is known, and the least number of its standard deviations.
+/// The same if the spread within the class is known, and the minimum number of its standard deviations.
 const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
-/// The share of all CPUs that others may use: results of a thread on one of them may be off by that much.
+/// The share of all CPUs that other processes may use: results of a thread on one of them may be off by that much.
 const BUSY: f64 = 0.05;
 
-/// What a machine of its kind does from day to day. How long others occupy its CPUs, for instance, is no property of it unless the spread
+/// Results that vary from day to day. How long other processes occupy its CPUs, for instance, is not a property of the machine unless the spread
 /// within the class is known.
 const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
@@ -42,7 +42,7 @@ const MEMORY_ALIKE: f64 = 0.03;
 /// Where caches are in a record.
 const CACHES: &str = "machine.caches";
 
-/// The baseline class that a machine belongs to by its facts, or the nearest, and how it differs; `None` without a class.
+/// The baseline class to which a machine belongs according to its facts, or the nearest class and how it differs; `None` if there are no classes.
 pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
     let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
     let all = classes.iter().map(|class| (facts(class), class));
@@ -98,7 +98,7 @@ fn busy(here: &Record) -> Option<Busy> {
 /// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
-    /// Only those of its kind, if the two machines are of different kinds.
+    /// Only those that define a class, if the two machines are of different classes.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
     agree: Vec<FactOff>,

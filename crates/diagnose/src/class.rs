@@ -1,9 +1,9 @@
-//! Which machines are alike, and in which facts two of them differ. Machines of one kind (system, processor, packages,
-//! hypervisor) are compared with each other; anything that can fail or be set is a difference within the kind.
+//! Which machines are alike, and in which facts they differ. Machines of one class (system, processor, packages, hypervisor) are compared with
+//! each other; anything that can fail or be set is a difference within the class.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 
-/// What makes a machine one of its kind: one value per fact, in the order of [`facts`].
+/// What defines a machine's class: one value per fact, in the order of [`facts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(Vec<Option<String>>);
 

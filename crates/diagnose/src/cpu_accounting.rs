@@ -1,4 +1,4 @@
-//! Which processes used the CPUs while a record was measured.
+//! CPU time used by other processes while a record was measured.
 
 use crate::shape;
 use record::command_run::Around;
@@ -9,7 +9,7 @@ use record::{
 
 /// Kinds of busy CPU time.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-/// A shorter run has too few ticks (of 10 ms) to separate its own time from that of others; an interval of a second may be a little
+/// A shorter run has too few ticks (of 10 ms) to separate its own time from that of other processes; an interval of a second may be slightly
 /// shorter.
 pub(crate) const LEAST_SECONDS: f64 = 0.95;
 
@@ -17,7 +17,7 @@ pub(crate) const LEAST_SECONDS: f64 = 0.95;
 pub(crate) struct CpuAccounting {
     /// Duration of the run.
     pub seconds: f64,
-    /// Of this process, its children and the processes it observed.
+    /// CPU time of this process, its children and the processes it observed.
     pub own: f64,
     /// Of all.
     pub busy: f64,
@@ -59,8 +59,8 @@ fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     })
 }
 
-/// Mean number of CPUs that others used while a command ran, as in its verdict. If the command was too short for ticks, or there was none,
-/// the number during the whole run if that was long enough.
+/// Mean number of CPUs used by other processes while a command ran, as in its verdict. If the command was too short for ticks, or there was none,
+/// the mean over the whole run if that was long enough.
 pub fn used_by_others(record: &Record) -> Option<f64> {
     let used = of_command(record).or_else(|| {
         let accounting = CpuAccounting::from_record(record);
@@ -69,12 +69,12 @@ pub fn used_by_others(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite())
 }
 
-/// CPUs used by others from which on they affected the results.
+/// Minimum number of CPUs used by other processes to affect the results.
 pub const DISTURBED: f64 = 0.05;
-/// CPUs used by others from which on they are a cause of noise.
+/// Minimum number of CPUs used by other processes to cause noise.
 const NOISY: f64 = 0.1;
 
-/// The share of CPUs lost to others or to the hypervisor from which on headlines show little of the machine.
+/// Above this share of CPUs lost to other processes or the hypervisor, headlines say little about the machine.
 const TOO_MUCH: f64 = 0.05;
 
 /// What disturbed a whole run: the mean number of CPUs used by others or stolen by the hypervisor.
@@ -90,8 +90,8 @@ pub(crate) fn disturbance(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite() && *used >= TOO_MUCH * cpus).max_by(f64::total_cmp)
 }
 
-/// Names a cause of noise if the results have no marks of their own: CPUs placed elsewhere, or other programs. A run with other programs
-/// beside it is never reported as undisturbed.
+/// Names a cause of noise if the results themselves are not marked: CPUs that moved, or other programs. A run during which other programs ran is
+/// never reported as undisturbed.
 pub fn explain_noise(record: &mut Record) {
     let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
@@ -137,7 +137,7 @@ const OVER_THE_RUN: Template =
 /// The smallest shown number of CPUs in use.
 const LEAST_SHOWN: f64 = 0.01;
 
-/// CPUs that others used beside a command that used this many, however few ticks that was.
+/// CPUs that other processes used while a command used this many, however few ticks that was.
 pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
     let (busy, seconds) = around.busy_seconds.zip(around.seconds)?;
     Some((busy / seconds.max(1e-9) - used).max(0.0))
@@ -148,7 +148,7 @@ pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
 
-/// CPUs that others used beside the one command of a record.
+/// CPUs that other processes used while the command of a record ran.
 fn of_command(record: &Record) -> Option<f64> {
     let time = record.measurements_of(metrics::WORKLOAD_TIME).find(is_of_command)?;
     let own = cpu_times(record).filter(|m| m.labels.word(Label::Workload) == Some(COMMAND));

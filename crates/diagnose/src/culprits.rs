@@ -1,4 +1,4 @@
-//! Which other processes worked, by name, and what they used.
+//! Which other processes ran, by name, and what they used.
 
 use record::command_run::Ceilings;
 use record::diagnosis::BoundKind;
@@ -10,15 +10,15 @@ use crate::resources::beyond_caches;
 
 /// The most processes that are named.
 const MOST: usize = 3;
-/// CPUs that one has to use to be named, and its part of what all the others use.
+/// Minimum CPU use of a process to be named, and its minimum share of what all others use.
 const LEAST: f64 = 0.05;
 const PART: f64 = 0.1;
-/// From this share of its samples on a process counts as using memory, a cache, or sockets.
+/// Above this share of its samples, a process counts as using memory, a cache, or sockets.
 const TAKES: f64 = 0.25;
 /// The fewest decoded samples for a conclusion.
 const ENOUGH: u64 = 20;
 
-/// The processes that worked beside a measurement, named; `None` if there were none, or none were recorded.
+/// The processes that ran during a measurement, by name; `None` if there were none, or none were recorded.
 pub(crate) fn beside(record: &Record, ceilings: &Ceilings) -> Option<Text> {
     let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
     let seconds = after.uptime_seconds? - before.uptime_seconds?;
@@ -44,7 +44,7 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
     text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
 }
 
-/// A process's PID, its unit, its class, and what it uses beside CPU time.
+/// A process's PID, its unit, its class, and what it uses besides CPU time.
 pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Text> {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
@@ -63,7 +63,7 @@ pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Tex
     about
 }
 
-/// The bandwidths that a record's run reached, whatever else took some of it meanwhile: what a competitor's share is of.
+/// The bandwidths reached in a record's run, regardless of what other processes used: the reference for a competitor's share.
 pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     let reads = || record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| beyond_caches(record, m));
     let most = |threads: fn(u64) -> bool| {
@@ -74,12 +74,12 @@ pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     Ceilings { bandwidth_one: one, bandwidth_all: all, ..Ceilings::default() }
 }
 
-/// A name from a record that may be foreign.
+/// A name from a record, which may come from another machine.
 fn visible(name: &str) -> String {
     record::phrase::visible(std::path::Path::new(name))
 }
 
-/// What it uses beside CPU time.
+/// What it uses besides CPU time.
 fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
     let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);

@@ -1,25 +1,25 @@
-//! One latency curve: its points made robust against noise, and the edges at which it climbs from one plateau to the next. It knows nothing
-//! of caches.
+//! One latency curve: its points, made robust against noise, and the edges at which it climbs from one plateau to the next. It knows nothing
+//! about caches.
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
 /// Half the span in octaves of a slope: two steps to each side at eight sizes per octave.
 const HALF_SPAN: f64 = 0.25;
-/// A step with a smaller rise is not a level of its own. The smallest published ratio between neighbouring levels is about 1.5 (L3 to
-/// memory under load); a TLB's reach shows as 1.1 to 1.25.
+/// A step with a smaller rise is not a separate level. The smallest published ratio between neighbouring levels is about 1.5 (L3 to
+/// memory under load); the limit of a TLB shows as 1.1 to 1.25.
 const LEAST_RISE: f64 = 1.25;
 /// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
 const VALLEY: f64 = 0.5;
 /// A plateau is the longest run of points that climbs by no more than this, or more if the curve is noisier.
 const FLAT: f64 = 0.08;
-/// An edge begins where the slope falls below this share of its steepest place: a level that drifts upward before its end (an L2 of 2 MiB
-/// climbs by a third over two octaves) has not ended with the drift.
+/// An edge begins where the slope falls below this share of its maximum: a level that drifts upward before its end (an L2 of 2 MiB climbs by a
+/// third over two octaves) does not end with the drift.
 const FOOT: f64 = 0.25;
-/// The last plateau is the median of at least this many points, half an octave: one or two spikes must not be it.
+/// The last plateau is the median of at least this many points, half an octave, so that one or two spikes do not determine it.
 const LAST_POINTS: usize = 5;
 /// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
 const LEFT: f64 = 0.15;
-/// At this ratio at the latest the level has ended: a climb over many octaves reaches the share above too late.
+/// At this ratio the level has ended at the latest: a climb over many octaves reaches the share above too late.
 const LEFT_RATIO: f64 = 1.15;
 
 /// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
@@ -49,8 +49,7 @@ pub(crate) struct Plateau {
 }
 
 impl Curve {
-    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are left out; of several at one size the median
-    /// counts.
+    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are omitted; for several at one size, the median counts.
     pub(crate) fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut points: Vec<(u64, f64)> =
             points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
@@ -85,7 +84,7 @@ impl Curve {
         Some((*self.bytes.first()?, *self.bytes.last()?))
     }
 
-    /// Latency in ns at a working set in bytes, between the points by the logarithms; beyond the ends, the end's.
+    /// Latency in ns at a working set in bytes, interpolated logarithmically between points; beyond the ends, that of the end.
     pub(crate) fn latency_at(&self, bytes: f64) -> Option<f64> {
         if self.is_empty() || bytes.is_nan() || bytes <= 0.0 {
             return None;
@@ -93,7 +92,7 @@ impl Curve {
         Some(self.log_at(bytes.log2()).exp())
     }
 
-    /// The median measured latency, in ns, of working sets of at least this many bytes, with the smallest of them; `None` without any.
+    /// The median measured latency, in ns, of working sets of at least this many bytes, and the smallest of these sets; `None` if there are none.
     pub(crate) fn from(&self, bytes: u64) -> Option<(f64, u64)> {
         let first = self.bytes.partition_point(|size| *size < bytes);
         let mut beyond = self.raw.get(first..)?.to_vec();
@@ -192,7 +191,7 @@ impl Curve {
             .collect()
     }
 
-    /// How much a run may climb and still be flat, as a natural logarithm.
+    /// How much a flat run may climb, as a natural logarithm.
     fn tolerance(&self) -> f64 {
         FLAT.max(4.0 * self.noise)
     }
@@ -259,7 +258,7 @@ fn shallowest(peaks: &[usize], slopes: &[f64]) -> Option<usize> {
         .map(|(i, _)| i)
 }
 
-/// The place with the smallest slope between two peaks.
+/// The position of the smallest slope between two peaks.
 fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
     (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
 }
@@ -281,7 +280,7 @@ fn running_median(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The nearest values (least squares) that never fall: pools neighbours that do.
+/// The closest non-decreasing values (least squares): pools neighbours that decrease.
 fn never_falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {

@@ -28,9 +28,9 @@ pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 const ONE_DISTANCE: f64 = 0.25;
 /// From this rank correlation on a table with mistakes still is a table of distances.
 const NEARLY: f64 = 0.9;
-/// The most pairs that are named; the others are counted.
+/// Maximum number of pairs named; the others are counted.
 const MOST_SENTENCES: usize = 8;
-/// The most cells for which all pairs are compared: 64 full nodes.
+/// Maximum number of cells for which all pairs are compared: 64 full nodes.
 const MOST_CELLS: usize = 4096;
 /// The kernel's own table if the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
 const DEFAULT: (u32, u32) = (10, 20);
@@ -42,7 +42,7 @@ pub(crate) struct Judgement {
     pub agreement: Option<f64>,
     /// One phrase per pair, the worst first.
     pub mismatches: Vec<Text>,
-    /// The share of latency that following the table costs for the worst pair.
+    /// The share of latency lost by following the table, for the worst pair.
     pub loss: Option<Verdict>,
     /// One sentence, if there is something to report.
     pub says: Option<Text>,

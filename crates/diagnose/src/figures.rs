@@ -1,5 +1,5 @@
-//! What every rule needs from results: losses with their interval, evidence with its place, severity, and which text from a record is safe
-//! in a command to paste.
+//! Helpers for all rules: losses with their interval, evidence with its place, severity, and texts from a record that are safe in a command to
+//! paste.
 
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
@@ -9,8 +9,7 @@ use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remedy, Snapshot, Text, text};
 
-/// A smaller share is not called a loss: two runs of the same measurement on an idle machine may differ by as much, and so may the two
-/// clock chains.
+/// A smaller share is not a loss: two runs of the same measurement on an idle machine may differ by as much, and so may the two clock chains.
 pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
 /// The 95 % interval of the median if there is one, else the whole range of the samples.
@@ -19,7 +18,7 @@ pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
 }
 
 /// The share of `could_be` that is lost if `is` was delivered. Lower is better for times, higher for rates. The interval contains the
-/// spread of both and [`RESOLUTION`]; a loss whose interval reaches 0 is unresolved.
+/// spread of both and [`RESOLUTION`]; a loss whose interval includes 0 is unresolved.
 pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
         Better::Lower => 1.0 - could_be / is,
@@ -40,8 +39,8 @@ pub(crate) fn shortfall(rate: &Summary, could_be: f64) -> Verdict {
     verdict(1.0 - rate.median / could_be, interval)
 }
 
-/// The share of a cost above the usual one, whose published range is given. Between its ends by their ratio: most machines are near the
-/// lower one.
+/// The share of a cost above the usual one, given as a published range. The geometric mean of its ends is the reference: most machines are near
+/// the lower end.
 pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
     let (low, high) = spread(cost);
     let usual = (least * most).sqrt();
@@ -73,7 +72,7 @@ pub(crate) fn share_of(loss: &Verdict) -> f64 {
     }
 }
 
-/// That share, rounded as its interval allows.
+/// That share, rounded according to its interval.
 pub(crate) fn lost_share(loss: &Verdict) -> Value {
     let digits = match loss {
         Verdict::Costs { share, interval } => digits_of_share(*share, *interval),
@@ -151,8 +150,8 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     text
 }
 
-/// The machine's base clock, Hz. `None` for another tool's text with only a firmware clock, beside the processor's name or as its current
-/// speed: it may be of another model, or momentary.
+/// The machine's base clock, Hz. `None` for another tool's text with only a firmware clock, next to the processor's name or as its current speed:
+/// it may belong to another model, or be momentary.
 pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
@@ -162,12 +161,12 @@ pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     processor.base_hz.filter(|hz| !by_firmware || is_of_cpu(*hz))
 }
 
-/// What distinguishes kinds of cores: two kinds have two nominal clocks.
+/// What distinguishes kinds of cores: their nominal clocks differ.
 pub(crate) fn kind_of(cpu: &Cpu) -> (Option<&str>, Option<u64>, Option<u32>, usize) {
     (cpu.kind.as_deref(), cpu.max_hz, cpu.capacity, cpu.siblings.len())
 }
 
-/// A clock recorded for the whole machine, if its cores are of one kind; with several it is that of the fastest.
+/// A clock recorded for the whole machine, if its cores are of one kind; with several kinds it is that of the fastest.
 pub(crate) fn of_every_core<T>(machine: &Machine, clock: Option<T>) -> Option<T> {
     let mut kinds = machine.cpus.iter().filter(|cpu| cpu.online).map(kind_of);
     let first = kinds.next();

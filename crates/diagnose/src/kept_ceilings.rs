@@ -12,7 +12,7 @@ use crate::ceilings::{collect_ceilings, update_ceilings};
 /// The version of the file format. Version 2 has one machine, with the newest of each result; version 3 names one record for the IPC of all
 /// workloads.
 const SCHEMA: u64 = 4;
-/// The most machines stored; each boot of a machine without an ID counts as another.
+/// Maximum number of machines stored; each boot of a machine without an ID counts as another.
 const MOST_MACHINES: usize = 50;
 
 /// What distinguishes a machine from others, by name, and which part of it may be used.
@@ -25,7 +25,7 @@ struct OfMachine {
     ceilings: Ceilings,
 }
 
-/// The known ceilings of machines, the most recently saved last.
+/// The known ceilings of machines, most recently saved last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptCeilings {
     schema: u64,

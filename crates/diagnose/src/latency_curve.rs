@@ -18,7 +18,7 @@ pub(crate) struct LatencyCurve<'a> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The curve of the CPU with the most points; of several the one at `headline`.
+    /// The curve of the CPU with the most points; if there are several, the one at `headline`.
     pub(crate) fn choose(
         latencies: impl Iterator<Item = &'a Measurement>,
         headline: Option<CurvePlace>,

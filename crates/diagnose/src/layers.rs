@@ -13,7 +13,7 @@ pub(crate) const AGAIN: &str = "user again";
 
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
 
-/// What is counted beside passes, by its name in a result's details, and its words.
+/// What is counted during passes: its name in a result's details, and its displayed name.
 const COUNTED: [(DetailKey<f64>, Template); 4] = [
     (detail::INTERRUPTS_PER_S, Template { code: "layer-interrupts", words: "{rate} interrupts/s" }),
     (detail::SOFTIRQS_PER_S, Template { code: "layer-softirqs", words: "{rate} softirqs/s" }),
@@ -24,7 +24,7 @@ const COUNTED: [(DetailKey<f64>, Template); 4] = [
     (detail::MIGRATIONS_PER_S, Template { code: "layer-migrations", words: "{rate} migrations/s" }),
 ];
 
-/// A layer's name for people: `user, bound to CPU 1`.
+/// The displayed name of a layer: `user, bound to CPU 1`.
 pub(crate) fn label(m: &Measurement) -> String {
     let layer = m.labels.word(Label::Layer).unwrap_or("?");
     let bound = match m.labels.word(Label::Bound) {
@@ -36,7 +36,7 @@ pub(crate) fn label(m: &Measurement) -> String {
     format!("{layer}{bound}{off}")
 }
 
-/// What was counted beside a layer's passes.
+/// What was counted during the passes of a layer.
 fn beside(m: &Measurement) -> Vec<Text> {
     let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
     let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);

@@ -207,8 +207,8 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
 }
 
 /// Assigns the last cache to the edge that climbs much more, between the previous cache's edge and its own: memory begins there, and the
-/// edge at about the advertised size, whose index is returned, is a ripple. The curve looks like this in a virtual machine with a small
-/// part of the cache it is shown.
+/// edge at about the advertised size, whose index is returned, is a ripple. The curve looks like this in a virtual machine that gets only a small
+/// part of the cache that it is shown.
 fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
     let own = matched.iter().rposition(Option::is_some)?;
     let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
@@ -261,7 +261,7 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
             gone = Value::Bytes(plateau.gone_at.unwrap_or(left))
         )
     } else if share < AS_ADVERTISED {
-        text!("level-seen-at", "measured as {left} of {advertised} advertised", left = left_at)
+        text!("level-seen-at", "measured: {left} of the advertised {advertised}", left = left_at)
     } else if (left as f64) <= with_before {
         text!("level-as-advertised", "as advertised")
     } else {
@@ -273,8 +273,8 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A cache without a step of its own although the curve goes beyond its size: its latency is read in the logarithmic middle between the
-/// previous level and its advertised size.
+/// A cache without a separate step, although the curve extends beyond its size: its latency is read at the geometric mean of the previous level's
+/// size and its advertised size.
 fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Plateau) -> Option<Named> {
     let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
     let to = own.bytes.max(from);

@@ -1,5 +1,5 @@
-//! Records into meaning: the levels of the memory hierarchy, each resource's distance from line speed, and
-//! findings. Pure functions of a record: nothing here reads a file or measures.
+//! Interprets records: the levels of the memory hierarchy, each resource's distance from line speed, and findings. Pure functions of a record:
+//! nothing here reads a file or measures.
 //!
 //! A new rule is one new file in `findings/` and its line in [`RULES`].
 
@@ -80,7 +80,7 @@ pub use shape::shape;
 pub use stretches::{Stretch, stretches};
 pub use turns::turns;
 
-/// The first figure of the record that a finding cites.
+/// The first result of the record that a finding cites.
 pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Measurement> {
     let cited = |evidence: &Evidence| {
         let metric = evidence.from.split(' ').next().unwrap_or_default();
@@ -90,12 +90,12 @@ pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Mea
     finding.evidence.iter().find_map(cited)
 }
 
-/// Where the latency curve was measured that a report shows, as a record's diagnosis has it.
+/// Where the displayed latency curve was measured, from a record's diagnosis.
 pub fn latency_curve(record: &Record) -> Option<CurvePlace> {
     record.diagnosis.latency_curve.or_else(|| RecordIndex::new(record).curve().map(|curve| curve.place))
 }
 
-/// Everything that follows from a record's figures. Inputs that are missing leave their part out.
+/// All conclusions from a record's results. Parts with missing inputs are omitted.
 pub fn diagnose(record: &Record) -> Diagnosis {
     let index = &RecordIndex::new(record);
     let numa = numa::numa(index);

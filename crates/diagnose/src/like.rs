@@ -58,15 +58,15 @@ pub struct Row {
     pub percentile: Option<f64>,
 }
 
-/// What people call the requested results, and how a line of text names them.
+/// The displayed names of the requested results, and their names in a line of text.
 pub(crate) const LIKE: &str = include_str!("like.txt");
 
-/// The requested quantities: the name in the data, and what people call it.
+/// The requested quantities: the name in the data, and the displayed name.
 fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
     rows(LIKE, "quantities").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)))
 }
 
-/// What people call a quantity.
+/// The displayed name of a quantity.
 pub(crate) fn title(what: &str) -> &'static str {
     quantities().find(|(own, _)| *own == what).map_or("", |(_, title)| title)
 }
@@ -264,7 +264,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
 }
 
 impl Row {
-    /// A result beside a range.
+    /// A result with the published range.
     pub(crate) fn new(
         title: &str,
         value: f64,

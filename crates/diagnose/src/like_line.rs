@@ -1,4 +1,4 @@
-//! One result as somebody wrote it, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
+//! One result in free text, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
 use record::text::Value;
 use record::{Machine, Text, metrics, text};
@@ -51,7 +51,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; name it like EPYC 9554, Xeon Platinum 8480+, Graviton3"
+            "the processor's model is missing or unknown; write it like EPYC 9554, Xeon Platinum 8480+ or Graviton3"
         ));
     };
     if !could_be(value, unit) {

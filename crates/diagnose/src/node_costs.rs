@@ -1,4 +1,4 @@
-//! The cost of each node's accesses to each node's memory, from whatever results a record has.
+//! The cost of each node's accesses to each node's memory, from any suitable results in a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::record_index::RecordIndex;
 
 /// The most pairs listed as evidence; the matrix itself is in the record.
 const MOST_EVIDENCE: usize = 4;
-/// The most nodes a machine can have: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+/// Maximum number of nodes a machine can have: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 pub(crate) const MOST_NODES: u32 = 1024;
 /// Results with their pair of nodes: the requesting one, and the memory's.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;

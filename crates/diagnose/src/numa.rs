@@ -11,7 +11,7 @@ use crate::figures::{median, spread};
 use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
 
-/// What the matrices show; `None` with fewer than two nodes.
+/// Conclusions from the matrices; `None` with fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
     let cell = |m: &Measurement| {

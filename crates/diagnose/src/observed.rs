@@ -1,9 +1,9 @@
-//! What a machine really did after better settings, if a record has that: the expectation is shown beside it.
+//! What a machine achieved after better settings, if a record has that: it is compared with the expectation.
 
 use record::text::Value;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// How far a model may be off.
+/// Tolerance of a model.
 const OFF: f64 = 1.1;
 
 /// Whether a result is of the machine with later settings.
@@ -11,17 +11,17 @@ pub(crate) fn is_tuned(m: &Measurement) -> bool {
     m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }
 
-/// How many times as much as before a machine did after a change, of the work that was measured both ways.
+/// Speed-up of a machine after a change, for work measured both ways.
 pub(crate) struct Observed {
     /// The work.
     pub(crate) work: String,
-    /// Throughput then over the most before.
+    /// Throughput afterwards divided by the highest before.
     pub(crate) factor: f64,
     /// What was changed.
     changes: String,
 }
 
-/// What a record holds of that.
+/// The corresponding results of a record.
 pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
     let then = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| is_tuned(m))?;
     let work = then.labels.word(Label::Workload)?;
@@ -42,7 +42,7 @@ impl Observed {
         )
     }
 
-    /// The same, with what is left for binding beside what a model expects of it at most.
+    /// The same, with the remainder for binding compared with the maximum of the model.
     pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
         let mut says = self.says();
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {

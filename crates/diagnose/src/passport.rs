@@ -1,4 +1,4 @@
-//! Whether what is measured on this machine may be compared with what was measured on another: a runner's passport.
+//! Whether results of this machine are comparable with those of another: a runner's passport.
 
 use record::baseline::ClassBaseline;
 use record::comparison::Cell;
@@ -11,16 +11,16 @@ use crate::comparison::{Extent, Side, compare};
 use crate::cores;
 use crate::cpu_accounting::disturbance;
 
-/// How far clocks of one model are apart from boot to boot and from part to part.
+/// How much clocks of one model vary from boot to boot and from part to part.
 const CLOCKS_ALIKE: f64 = 0.02;
 
-/// Whether results of two machines may be compared.
+/// Whether results of two machines are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparable {
     /// As they are.
     Comparable,
-    /// By the ratio of their clocks, as far as a program waits for nothing but its core.
+    /// Convertible by the ratio of their clocks, as far as a program is bound by its core.
     Convertible,
     /// Not at all.
     No,
@@ -44,7 +44,7 @@ pub struct Passport {
     pub reasons: Vec<Text>,
 }
 
-/// This machine's passport beside a baseline's record; both with their clocks.
+/// This machine's passport relative to a baseline's record; both with their clocks.
 pub fn passport(here: &Record, baseline: &Record) -> Passport {
     let (design, mut reasons) = designs(here, baseline);
     reasons.extend(shapes(here, baseline));
@@ -85,7 +85,7 @@ pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Pass
     all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
 }
 
-/// The common design of both, or why there is none.
+/// The design that both share, or the reason why there is none.
 fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
     let design = |record: &Record| {
         let processor = &record.machine.processor;
@@ -105,7 +105,7 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
     }
 }
 
-/// In what their shapes differ.
+/// How their shapes differ.
 fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let values = facts().iter().zip(tell_facts(here)).zip(tell_facts(baseline));
     let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));

@@ -1,4 +1,4 @@
-//! A record as everything here reads it: its results by metric, and values needed more than once, computed once.
+//! An indexed record: its results by metric, and values needed more than once, computed once.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -67,12 +67,12 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// Where the machine's CPUs really run.
+    /// Actual CPU placement of the machine.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         self.shape.get_or_init(|| crate::shape::of_record(self.record)).as_ref()
     }
 
-    /// What moved while this was measured.
+    /// What moved during this measurement.
     pub(crate) fn moved_during(&self, m: &Measurement) -> Option<Text> {
         crate::shape::noise::moved_during(m, crate::shape::moved(self.shape()?))
     }

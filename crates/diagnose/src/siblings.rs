@@ -13,7 +13,7 @@ use crate::record_index::RecordIndex;
 /// The most workloads that are read.
 const MOST: usize = 64;
 
-/// A workload on all CPUs, and on the most that still have a core each.
+/// A workload on all CPUs, and on as many CPUs as can each have a separate core.
 pub(crate) struct Steps<'a> {
     /// The workload.
     pub(crate) workload: &'a str,

@@ -1,10 +1,10 @@
-//! A recording as stretches of time: in each one verdict held for most of it.
+//! A recording as stretches: in each, one verdict held most of the time.
 
 use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// The most stretches of a recording; a stretch shorter than this fraction of it is merged into a neighbour.
+/// Maximum number of stretches in a recording; a shorter stretch than this fraction of it is merged into a neighbour.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 

@@ -1,4 +1,4 @@
-//! Texts in tables, in files beside the code that shows them: `[section]` on a line, then one row per line with ` :: ` between its cells,
+//! Texts in tables, in files next to the code that shows them: `[section]` on a line, then one row per line with ` :: ` between its cells,
 //! and `(code)` before words looked up by code. Lines that begin with `#` are comments.
 
 use record::Template;

@@ -64,7 +64,7 @@ struct Named<'a> {
 /// The longest name, in characters, that fits a sentence.
 const SPOKEN: usize = 32;
 
-/// What a command is called in a sentence: its name if that is short, else its number.
+/// The name of a command in a sentence: its name if short, otherwise its number.
 fn spoken(time: &Measurement, number: usize) -> String {
     let name = workload(time);
     if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
@@ -132,7 +132,7 @@ fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
     (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
 }
 
-/// What the times of two commands, the first being `base`, show by rounds.
+/// Compares the times of two commands, the first being `base`, by rounds.
 pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], comparisons: usize) -> Text {
     let (this, base, (ratio, interval)) = (this.to_owned(), base.to_owned(), times_as_long(compared));
     let Some((low, high)) = interval else {

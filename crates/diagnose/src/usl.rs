@@ -34,7 +34,7 @@ pub(crate) struct Point {
     pub has_interval: bool,
 }
 
-/// Why no conclusion should be drawn from a step, the most important first.
+/// Reasons for drawing no conclusion from a step, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FitDoubt {

@@ -1,4 +1,4 @@
-//! The audit of knobs, `linespeed quiet`: how each stands, how it is set here, what it can be worth.
+//! The audit of knobs, `linespeed quiet`: the state of each, how it is set here, and its possible gain.
 
 use ::quiet::audit::{AuditRow, Need};
 use ::quiet::compound_change::CompoundChange;
@@ -12,43 +12,43 @@ use report::view::{Field, Screen, Span, Table, capitalized, cut};
 
 use super::busy;
 
-/// Lines of the lists of other knobs, of what to do next, and of what is set by hand.
+/// Lines for the lists of other knobs, next steps, and manual settings.
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
-/// Columns of a value in the short table.
+/// Width of a value in the short table.
 const CELL: usize = 18;
 
-/// What was seen of a machine's knobs.
+/// The audited knobs of a machine.
 pub struct Seen<'a> {
     /// The knobs.
     pub rows: &'a [AuditRow],
     /// How noisy the machine is.
     pub noise: &'a NoiseEstimate,
-    /// Who is busy, and how many CPUs are online.
+    /// Busy processes, and the number of CPUs online.
     pub busy: Option<(&'a Load, usize)>,
     /// Whether it is a captured machine.
     pub captured: bool,
-    /// What an earlier session left, or why nothing can be set.
+    /// Settings left by an earlier session, or why nothing can be set.
     pub left: Result<&'a Option<String>, &'a Error>,
-    /// Whether its knobs are those that somebody has named.
+    /// Whether its knobs were named by the user.
     pub named: bool,
 }
 
-/// How a knob stands.
+/// The state of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
     /// It adds noise.
     Noisy,
-    /// It would be steadier, and is set only for a command, or only when it is named.
+    /// It could be steadier, but is set only for a command, or only if named.
     OnRequest,
     /// As steady as it gets.
     Steady,
-    /// Not on this machine, or not to be seen.
+    /// Not on this machine, or not visible.
     Absent,
 }
 
-/// A knob, how it stands, and what it can be worth on this machine, if known.
+/// A knob, its state, and its possible gain on this machine, if known.
 struct Audited<'a> {
     row: &'a AuditRow,
     stand: Stand,
@@ -71,7 +71,7 @@ impl<'a> Audited<'a> {
         self.row.knob.name
     }
 
-    /// What it does to measurements, what was measured of that here, what else is to be known, how it is set.
+    /// Its effect on measurements, the measured effect here, notes, and how it is set.
     fn sentences(&self) -> Vec<String> {
         let here = self
             .worth
@@ -88,8 +88,8 @@ impl<'a> Audited<'a> {
     }
 }
 
-/// The audit on one screen: what adds noise, what that can be worth, how it is set, and the other knobs by name. Above it, where
-/// `all` is asked for, every knob described; of named knobs nothing else is printed.
+/// The audit on one screen: what adds noise, the possible gain, how it is set, and the other knobs by name. With `all`, every knob is described
+/// above it; for named knobs, nothing else is printed.
 pub fn audit(screen: &mut Screen, seen: &Seen, all: bool) {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
     if seen.named {
@@ -175,7 +175,7 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     screen.more_with("--all (effect of each knob, why it is unavailable)");
 }
 
-/// Knobs by name alone.
+/// Knobs by name only.
 fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
     let names: Vec<&str> = knobs.iter().map(|knob| knob.name()).collect();
     if !names.is_empty() {
@@ -183,7 +183,7 @@ fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
     }
 }
 
-/// How it stands altogether, how noisy the machine is, who runs on it.
+/// The overall state, the noise of the machine, and busy processes.
 fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let noisy = standing(knobs, Stand::Noisy).len();
     let here = knobs.len() - standing(knobs, Stand::Absent).len();
@@ -254,12 +254,12 @@ fn set_by(row: &AuditRow) -> String {
     }
 }
 
-/// Whether it was looked at in a captured tree.
+/// Whether it was read from a captured tree.
 fn is_captured(row: &AuditRow) -> bool {
     row.needs == Some(Need::ThisMachine)
 }
 
-/// What else is to be noted of how it is set: the line for boot, what to do by hand, what is lacking.
+/// Notes on how it is set: boot parameters, manual steps, what is missing.
 fn advice(row: &AuditRow) -> Option<String> {
     match (&row.inspection.adjustment, &row.needs) {
         (Adjustment::BootParameters(parameters), _) => {
@@ -275,7 +275,7 @@ fn advice(row: &AuditRow) -> Option<String> {
     }
 }
 
-/// What to do next, and what should be known beside the table.
+/// Next steps and notes.
 fn remarks(seen: &Seen) -> Vec<String> {
     let rows = seen.rows;
     if seen.captured {

@@ -8,7 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy};
 use measure::busy::Load;
 use serde_json::{Value, json};
 
-/// Every knob as it stands, how noisy the machine is, and who is busy.
+/// The state of every knob, the noise of the machine, and busy processes.
 pub fn audit(
     rows: &[AuditRow],
     noise: &NoiseEstimate,

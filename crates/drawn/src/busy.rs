@@ -1,13 +1,13 @@
-//! Who is busy beside what is measured, in a sentence.
+//! Other busy processes, in a sentence.
 
 use measure::busy::Load;
 use record::units;
 
-/// Processes that are named, and the least that they take of a CPU.
+/// Maximum number of named processes, and their minimum share of a CPU.
 const NAMED: usize = 5;
 const WORTH_NAMING: f64 = 0.05;
 
-/// Who runs now, in one sentence.
+/// Currently running processes, in one sentence.
 pub(crate) fn describe(load: &Load, online: usize) -> String {
     let percent = |cpus: f64| format!("{:.0} %", cpus * 100.0);
     let cpus = |cpus: f64| {

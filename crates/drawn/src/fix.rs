@@ -1,4 +1,4 @@
-//! What fixing a finding would do, and what it gave.
+//! What fixing a finding would do, and its result.
 
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
@@ -12,14 +12,14 @@ use super::knob_changes::knobs_planned;
 use super::proof;
 use report::view::{Screen, Span, Tone, loss, severity};
 
-/// What became of the knob.
+/// The outcome of the knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It stands.
     Stands,
-    /// It is as it was.
+    /// The original state is back.
     PutBack,
-    /// It was to stand, and could not be set.
+    /// It was to be kept, but could not be set.
     NotSet,
 }
 
@@ -31,7 +31,7 @@ pub struct Fixed<'a> {
     pub outlook: &'a Outlook,
     /// What was measured.
     pub proof: Option<&'a Proof>,
-    /// What became of the knob; `None` where nothing was touched.
+    /// The outcome of the knob; `None` if nothing was changed.
     pub kept: Option<Kept>,
     /// What would be measured.
     pub measures: Text,
@@ -85,7 +85,7 @@ fn foot(screen: &mut Screen, fixed: &Fixed) {
     screen.say(said);
 }
 
-/// What a fix gave, in words.
+/// The result of a fix, in words.
 fn gave(gain: &Gain) -> Text {
     let (low, high) = gain.interval.unwrap_or_default();
     match &gain.verdict {

@@ -1,4 +1,4 @@
-//! Knobs and their changes: planned, made, standing, restored.
+//! Knobs and their changes: planned, made, in effect, restored.
 
 use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
@@ -10,7 +10,7 @@ use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
 use report::view::Screen;
 
-/// Knobs below a heading: their names, and what is to be noted of each.
+/// Knobs below a heading: their names, and notes on each.
 type Knobs<'a> = Vec<(&'a str, String)>;
 
 /// What `--apply` set.
@@ -24,9 +24,9 @@ pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool
     }
 }
 
-/// What became of each knob of a session, one per line; those not set with the reason.
+/// The outcome of each knob of a session, one per line; those not set with the reason.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
-    let groups = [("Set", true, false), ("Not set", false, false), ("To set by hand", false, true)];
+    let groups = [("Set", true, false), ("Not set", false, false), ("To set manually", false, true)];
     for (heading, done, advice) in groups {
         let of_group =
             |outcome: &&KnobOutcome| outcome.is_done() == done && (done || outcome.advice == advice);
@@ -61,7 +61,7 @@ pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_ca
         all.iter().map(|(name, why)| (*name, why.to_string())).collect()
     };
     screen.list("Would stay as is", said(&plan.not_set));
-    screen.list("To set by hand", said(&plan.advice));
+    screen.list("To set manually", said(&plan.advice));
 }
 
 /// What `--restore` put back.
@@ -89,7 +89,7 @@ pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
     screen.list("Not restored", not_back);
 }
 
-/// What stands, and by whom: `--status`.
+/// What is set, and by whom: `--status`.
 pub fn knobs_standing(screen: &mut Screen, own: &Standing, roots: Option<&Standing>, tree: &Tree) {
     let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
     for standing in roots.into_iter().chain(own) {
@@ -106,7 +106,7 @@ fn describe(change: &Change) -> String {
     format!("{}: {} → {}", change.path, change.old, change.new)
 }
 
-/// A value that was changed, and what it is now where it is another one.
+/// A value that was changed, and its current value if different.
 fn value(change: &Change, tree: &Tree) -> (String, String) {
     let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };

@@ -1,4 +1,4 @@
-//! What knobs, proofs, fixes and recipes say, drawn from the data of the crates that set and measure them.
+//! Output of knobs, proofs, fixes and recipes, drawn from the data of the crates that set and measure them.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! What turning something gained: a table of states before and after.
+//! The gain of setting a knob: a table of states before and after.
 
 use experiment::prove::Proof;
 

@@ -1,4 +1,4 @@
-//! The recipes that there are: `linespeed scale --list`.
+//! The available recipes: `linespeed scale --list`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub struct ListedRecipe {
     name: String,
     /// The recipe, or why a file of the user's cannot be read.
     found: Result<Recipe, ReadError>,
-    /// The programs that are missing here, with the way out.
+    /// The missing programs, with the remedy.
     missing: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl ListedRecipe {
         Self { name, found, missing }
     }
 
-    /// Its file, for one that does not ship with linespeed.
+    /// Its file, if it is not built in.
     fn file(&self) -> Option<String> {
         match &self.found.as_ref().ok()?.origin {
             Origin::BuiltIn => None,
@@ -52,7 +52,7 @@ impl ListedRecipe {
     }
 }
 
-/// The recipes, a line each, or `all` of what can be set and what they lack here.
+/// The recipes, one line each, or with `all` their settings and what is missing here.
 pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
     screen.begin_answer(all);
     if all {
@@ -62,7 +62,7 @@ pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
     }
 }
 
-/// What one measures, what can be set, and what it lacks.
+/// What a recipe measures, its settings, and what is missing.
 fn whole(listed: &ListedRecipe, screen: &mut Screen) {
     let state = match (&listed.found, &listed.missing) {
         (Err(_), _) => "  cannot be read",
@@ -84,7 +84,7 @@ fn whole(listed: &ListedRecipe, screen: &mut Screen) {
     }
 }
 
-/// A line or two each: the name, and the first clause of what it measures.
+/// One or two lines each: the name, and the first clause of its description.
 fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
     let tell = |listed: &ListedRecipe| {
         let clause = |recipe: &Recipe| {

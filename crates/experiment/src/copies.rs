@@ -33,7 +33,7 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Free memory in bytes; `None` if unknown.
     pub memory: Option<u64>,
-    /// Environment variables of each process beside ours.
+    /// Environment variables of each process in addition to ours.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -172,7 +172,7 @@ impl CopiesRun {
         self.seconds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// What happened meanwhile on `cpus`, given that something beside the copies also used this many seconds of them.
+    /// What happened on `cpus` during the run, if a service also used this many seconds of them.
     pub(crate) fn marks(&self, cpus: &[u32], beside: f64) -> Vec<Mark> {
         let used = self.usage.user + self.usage.system + beside;
         self.before.marks_until(&self.after, cpus, used, self.wall())
@@ -192,13 +192,13 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
     })
 }
 
-/// The share of the CPUs' time that others may use before a run is marked. Housekeeping threads stay below.
+/// The share of the CPUs' time that other processes may use before a run is marked. Housekeeping threads stay below.
 const OTHERS: f64 = 0.01;
 
 /// Ticks below which counts in /proc/stat are insignificant: its resolution.
 const TICKS: f64 = 3.0;
 
-/// The counts at one moment.
+/// The counts at one point in time.
 #[derive(Debug)]
 pub(crate) struct Incidents {
     /// By CPU.

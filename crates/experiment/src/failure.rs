@@ -42,7 +42,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// The end of a sentence about a program that has ended: what it printed last, or that it printed nothing.
+/// The end of a sentence about a program that has ended: its last output, or that it printed nothing.
 pub(crate) struct LastOutput<'a>(pub(crate) &'a str);
 
 impl fmt::Display for LastOutput<'_> {
@@ -66,7 +66,7 @@ pub enum Trouble {
     /// It failed, or was killed.
     #[error("the command {0}")]
     Failed(Failed),
-    /// The line of shell before a run failed.
+    /// The shell line before a run failed.
     #[error("--prepare {line:?} {how}. If it may fail, use --prepare {:?}", format!("{line} || true"))]
     Prepare {
         /// The line.
@@ -86,7 +86,7 @@ pub enum Trouble {
     /// Its output has no usable score, or lacks required text: what is missing, and what is there.
     #[error("{0}")]
     Unreadable(String),
-    /// The program beside it is gone, or did not start: how.
+    /// The service exited, or did not start, with the reason.
     #[error("{0}")]
     Service(String),
     /// Its copies need more memory than available.
@@ -95,7 +95,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// The remedy, if the message does not include it: the measured command's own exit code may be meant.
+    /// The remedy, if the message does not include it; the exit code may be that of the measured command.
     pub fn way_out(&self) -> Option<Text> {
         match self {
             Trouble::Failed(Failed { exit: Exit::Code(_), program: None, .. }) => {
@@ -109,8 +109,8 @@ impl Trouble {
     }
 }
 
-/// A failed program's last output, on one line: repeated lines once, and no entry of OpenSSL's error queue beside words of its own, since
-/// those name places in its sources.
+/// A failed program's last output, on one line: repeated lines once, and without entries of OpenSSL's error queue if there is other text, since
+/// those refer to its source code.
 pub(crate) fn last_words(output: &str) -> String {
     let mut seen = HashSet::new();
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| seen.insert(*line)).collect();

@@ -80,7 +80,7 @@ pub fn choose<'a>(
     let Some(value) = finding.knob() else {
         let remedy = finding.remedy.first().map_or("nothing is known".to_owned(), ToString::to_string);
         let what = &finding.what;
-        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); do: {remedy}")));
+        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); instead: {remedy}")));
     };
     if !here.is_same_hardware(&record.machine) {
         let other = record.machine.hostname.as_deref().filter(|name| here.hostname.as_deref() != Some(name));
@@ -130,7 +130,7 @@ impl Fix<'_> {
         Ok(Outlook { now: inspection.now, then, plan, notes: inspection.notes })
     }
 
-    /// Why none of it can be set, if so.
+    /// The reason why nothing can be set, if so.
     pub fn refusal(&self, outlook: &Outlook) -> Option<FixError> {
         let (knob, why) = outlook.plan.not_set.first()?;
         Some(FixError::CannotBeSet(format!("{knob}: {why}")))

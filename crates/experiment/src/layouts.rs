@@ -24,7 +24,7 @@ pub struct LayoutRun {
     pub seconds: f64,
     /// What they used.
     pub usage: Usage,
-    /// What happened on the CPUs meanwhile.
+    /// Events on the CPUs during the run.
     pub marks: Vec<Mark>,
     /// Names of processes that copies left behind, which were waited for.
     pub left: Vec<String>,

@@ -13,7 +13,7 @@ use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, Proven, measure_noise};
 
-/// CPUs used by others from which on most of the operating system's overhead is theirs.
+/// Above this number of CPUs used by other processes, most of the operating system's overhead is due to them.
 const MANY: f64 = 0.1;
 
 /// What a knob can gain here.
@@ -31,16 +31,16 @@ pub enum Worth {
     AtMost(&'static str, f64),
     /// At most this many seconds per wake-up; with idle states disabled this many.
     WakeUp(f64, Option<f64>),
-    /// Others were busy, and their load hides its effect.
+    /// Other processes were busy, and their load hides its effect.
     BehindOthers,
     /// No measurement shows it.
     NotMeasured,
 }
 
-/// Whose proof would show more about a knob.
+/// Which kind of proof would show more about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
-    /// Nobody's: it cannot be set for the duration of a run.
+    /// None: it cannot be set for the duration of a run.
     None,
     /// The current user's.
     Anybodys,
@@ -82,7 +82,7 @@ impl Worth {
             // Programs rarely sleep and mostly work: a wake-up of a millisecond counts as a thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
-            Worth::BehindOthers => ("others are busy", None, 0.4),
+            Worth::BehindOthers => ("other processes are busy", None, 0.4),
             Worth::NotMeasured => ("not measured", None, 0.3),
             Worth::BelowFloor(_, share) => ("below the floor", Some(*share), 0.2),
             Worth::NothingSeen => ("below the floor", None, 0.1),
@@ -154,12 +154,12 @@ pub struct NoiseEstimate {
     hypervisor: bool,
     /// Whether others were busy while it was measured.
     beside_others: bool,
-    /// Whether a nice value counts against some tasks only.
+    /// Whether a nice value affects only some tasks.
     nice_counts_for_some: bool,
 }
 
 impl NoiseEstimate {
-    /// Others used this many CPUs just before the measurement.
+    /// Other processes used this many CPUs just before the measurement.
     pub fn with_others(mut self, cpus: Option<f64>) -> Self {
         // A cached proof is from another time, and its gains already include the others of that time.
         self.beside_others = self.cache.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);

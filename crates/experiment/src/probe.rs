@@ -1,5 +1,5 @@
-//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and on those beside a program that uses memory
-//! bandwidth and one that uses the last-level cache, each alternating with plain runs. What slows it shows what it needs.
+//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and on these together with a program that uses memory
+//! bandwidth and one that uses the last-level cache, each alternating with plain runs. What slows it down shows what it needs.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -51,7 +51,7 @@ pub struct Probed {
     pub interrupted: Option<i32>,
 }
 
-/// Ways to run the command, where all can be tried.
+/// Number of ways to run the command, if all can be tried.
 pub const MOST_WAYS: usize = 5;
 
 /// The fewest rounds for an interval.
@@ -59,8 +59,8 @@ pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round `left` is called with the seconds
-/// that the others take: beside others the command is slower than alone.
+/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round, `left` is called with the seconds that
+/// the remaining rounds take: with competitors, the command is slower than alone.
 pub fn probe(
     job: &Job,
     machine: &Machine,
@@ -155,11 +155,11 @@ pub fn probe(
     probed
 }
 
-/// What a run is judged by.
+/// The compared result of a run.
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     wall: f64,
-    /// CPU time: a wait for memory is CPU time, and time when others have the CPU does not count.
+    /// CPU time: it includes waits for memory, and excludes time when other processes use the CPU.
     cpu: f64,
     faults: f64,
 }

@@ -1,4 +1,4 @@
-//! What the last proof showed of this machine, saved for the audit: how noisy it was, and what each knob gained.
+//! Results of the last proof on this machine, saved for the audit: how noisy it was, and the gain of each knob.
 //!
 //! It is in the state folder beside the records, and is valid until the next boot, for a week at most.
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "noise.json";
 /// How long it is valid: the load from others changes.
 const AGE: Duration = Duration::from_secs(7 * 86_400);
-/// Our file is never larger.
+/// Maximum size of the file.
 const MOST: u64 = 1 << 20;
 
 /// What a proof showed of one knob in one result.
@@ -47,7 +47,7 @@ pub struct ProofCache {
 }
 
 impl ProofCache {
-    /// The last proof of this boot in the state folder; `None` if there is none, or it is too old, or the file is something else.
+    /// The last proof of this boot in the state folder; `None` if there is none, if it is too old, or if the file is something else.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
         let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();

@@ -29,7 +29,7 @@ pub fn is_forward(round: usize) -> bool {
 /// The result of rounds: the completed ones, and what ended them early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds<T, E> {
-    /// By round, the results of the alternatives in order, without an incomplete round.
+    /// The results of the alternatives in order, by round, without an incomplete round.
     pub whole: Vec<Vec<T>>,
     /// What ended them early.
     pub ended: Option<E>,

@@ -1,4 +1,4 @@
-//! Several commands alternately, each measured as in `linespeed stat`: which is faster, whatever drifts meanwhile.
+//! Several alternating commands, each measured as in `linespeed stat`: which is faster, regardless of drift.
 
 mod figures;
 
@@ -17,9 +17,9 @@ pub use figures::{Measured, figures};
 pub const USUAL_ROUNDS: u32 = 10;
 /// Seconds per command.
 pub const USUAL_SECONDS: f64 = 3.0;
-/// The most rounds if no number is requested: more do not change the medians.
+/// Maximum number of rounds if no number is requested: more do not change the medians.
 pub const MOST_ROUNDS: u32 = 1000;
-/// The most runs that `-r` accepts.
+/// Maximum number of runs that `-r` accepts.
 const MOST_TIMED: u32 = 100_000;
 /// How much of a command's standard error is saved.
 const KEPT: usize = 4 << 10;
@@ -63,18 +63,18 @@ pub trait Observer {
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run);
     /// The first round is over: about this many seconds are left.
     fn left(&mut self, seconds: f64);
-    /// A started program has ended and left these processes behind, which are waited for.
+    /// A started program has ended and left these processes running, which are waited for.
     fn waits_for(&mut self, processes: &[Process]);
-    /// Standard input is a pipe, which none of the commands reads.
+    /// Standard input is a pipe that none of the commands reads.
     fn leaves_pipe(&mut self);
 }
 
 /// The results.
 #[derive(Debug, Default)]
 pub struct InTurns {
-    /// By command, its runs, one per round. In an incomplete round the first commands have one run more.
+    /// The runs of each command, one per round. In an incomplete round the first commands have one run more.
     pub runs: Vec<Vec<Run>>,
-    /// By command, how its first failed run failed, of all that count.
+    /// For each command, how the first of its counted runs that failed ended.
     pub failed: Vec<Option<Failed>>,
     /// What ended it early, and at which command's turn (from 0).
     pub ended: Option<(Trouble, usize)>,
@@ -151,7 +151,7 @@ fn run_once(
     Ok((run, stderr))
 }
 
-/// Runs a shell line before a run of a command, until it and everything it starts have ended; `tell` is notified of what it waits for.
+/// Runs a shell line before a run of a command, until it and everything it started have ended; `tell` is notified of what it waits for.
 ///
 /// # Errors
 ///
@@ -174,7 +174,7 @@ pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result
 }
 
 impl Extent {
-    /// The most rounds.
+    /// Maximum number of rounds.
     fn most_rounds(self) -> u32 {
         match self {
             Extent::Rounds(rounds) => rounds,

@@ -8,8 +8,7 @@ use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics by which machines are not compared, since others cover them or they are a machine's own curve: up to a third of a record's
-/// results.
+/// Metrics by which machines are not compared, because others cover them or they form a machine's own curve: up to a third of a record's results.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are compared by results of this metric.
@@ -140,7 +139,7 @@ impl Brief {
         self.facts.get(number).copied().flatten()
     }
 
-    /// From a record in this file with this displayed name. Results need no samples ([`Record::keep_summaries`]).
+    /// Makes it from a record in this file, with the given displayed name. Results need no samples ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,

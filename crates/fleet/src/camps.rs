@@ -11,12 +11,12 @@ use crate::group::{Cell, Column, Group};
 use crate::judge::judge_families;
 use crate::robust::{median, scale};
 
-/// The least machines of a camp, and the least share of all.
+/// Minimum number of machines in a camp, and minimum share of all.
 const LEAST: usize = 3;
 const LEAST_SHARE: f64 = 0.15;
 /// The same for camps that no fact explains.
 const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
-/// The highest probability by chance for a dividing fact, over all facts and results.
+/// Maximum probability of chance for a dividing fact, over all facts and results.
 const WRONG: f64 = 0.001;
 /// Camps whose medians are closer than this many scales of their machines overlap.
 const APART: f64 = 1.0;
@@ -26,12 +26,12 @@ const GAP: f64 = 6.0;
 const GAP_BOUND: f64 = 0.02;
 /// The deepest nesting of camps.
 const DEEPEST: usize = 3;
-/// The fewest machines from which drift can be distinguished from chance.
+/// Minimum number of machines to distinguish drift from chance.
 const FOR_DRIFT: usize = 20;
 /// How certain a drift must be, in standard deviations of the difference.
 const SURE: f64 = 5.0;
 
-/// Why machines of a kind are a group of their own.
+/// Why machines of a kind form a separate group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
     /// Facts by their index, each with this camp's value; empty if none divides them.
@@ -83,7 +83,7 @@ fn by_fact(group: &Group) -> Option<Camps> {
     }))
 }
 
-/// The camp of each machine by its value of a fact; values of too few machines join the most frequent one's.
+/// The camp of each machine by its value of a fact; values that too few machines have join the most frequent value.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
@@ -107,8 +107,8 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     Some(camps.collect())
 }
 
-/// How much less machines differ within camps, summed over the results in which the camps differ, and the result in which they differ most;
-/// `None` if there is none.
+/// How much less machines differ within camps than between them, summed over the results in which the camps differ, and the result in which they
+/// differ most; `None` if there is none.
 fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     let mut total = 0.0;
     let mut most: Option<(f64, u32)> = None;
@@ -197,8 +197,7 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
 
-/// Removes and returns results that have two values although their families have not: that comes from the method, not from what is
-/// measured.
+/// Removes and returns results that form two groups although their families do not: this is due to the method, not to the machines.
 pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     let (two, one): (Vec<Column>, Vec<Column>) =
         std::mem::take(&mut group.columns).into_iter().partition(|column| find_gap(column).is_some());
@@ -231,7 +230,7 @@ fn with_speeds(
     camps.into_iter().zip(middles).filter(|(members, _)| !members.is_empty()).map(camp).collect()
 }
 
-/// Removes what drifted in the course of the collection: the result, and by how much from its first to its last third.
+/// Removes drift during the collection; returns each result, and its drift from the first to the last third.
 pub(crate) fn take_out_drifts(group: &mut Group) -> Vec<(u32, f64)> {
     let times: Vec<Option<f64>> =
         group.members.iter().map(|member| member.begun.map(|at| at as f64)).collect();

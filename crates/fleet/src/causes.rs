@@ -19,7 +19,7 @@ use Family::{
 struct Rule {
     /// Its place in a record.
     from: &'static str,
-    /// One of these is slow because of it.
+    /// At least one of these is slow because of it.
     shows_in: Vec<Family>,
     /// And these may be.
     acts_on: Vec<Family>,
@@ -62,7 +62,7 @@ fn families(words: &str) -> Vec<Family> {
 const USUAL: f64 = 0.2;
 /// Smaller differences between shares of CPU time are insignificant.
 const TAKEN: f64 = 0.02;
-/// The least part of a loss that lost time must explain to be its reason.
+/// Minimum part of a loss that lost time must explain to be its cause.
 const LEAST_PART: f64 = 0.1;
 
 /// What no rule has for the cause, and no other machine of the class has.
@@ -70,7 +70,7 @@ pub(crate) const ONLY_HERE: Template = Template {
     code: "fleet-cause-only-here",
     words: "only on this machine: {what} {value}, {usual} on all others",
 };
-/// Nothing to be seen.
+/// No visible cause.
 pub(crate) const BY_NONE: Template =
     Template { code: "fleet-cause-none", words: "inventory and settings match its class" };
 
@@ -98,7 +98,7 @@ pub(crate) struct Case<'a> {
     pub(crate) clock: Option<f64>,
 }
 
-/// What may explain it, the likeliest first; never nothing.
+/// Possible explanations, likeliest first; never empty.
 pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     let Some(machine) = case.group.members.get(case.at) else { return Vec::new() };
     let mut found: Vec<(f64, FleetCause)> = Vec::new();
@@ -221,7 +221,7 @@ impl Case<'_> {
         Some((says, 1.0 - alike))
     }
 
-    /// Whether the machine lost so much more time than the others that this can be the reason.
+    /// Whether the machine lost so much more time than the others that this can be the cause.
     fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());

@@ -11,7 +11,7 @@ use record::{Record, text};
 
 use crate::causes::{BY_NONE, ONLY_HERE};
 
-/// The most machines explained by their whole records.
+/// Maximum number of machines explained from their complete records.
 const MOST: usize = 24;
 /// Sentences of each comparison that are included.
 const SENTENCES: usize = 2;

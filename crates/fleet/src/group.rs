@@ -94,7 +94,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The machine nearest to the medians of all; of equals the one with the most results.
+    /// The machine nearest to the medians of all; if equal, the one with the most results.
     pub(crate) fn medoid(&self) -> Option<usize> {
         let mut far: Vec<(f64, usize)> = vec![(0.0, 0); self.members.len()];
         for column in &self.columns {

@@ -1,4 +1,4 @@
-//! How far each machine of a group is from the others, and how likely chance makes that.
+//! How far each machine of a group is from the others, and the probability of that by chance.
 
 use record::difference::{WORTH_TELLING, student_tail};
 use record::fleet::Family;
@@ -6,21 +6,21 @@ use record::fleet::Family;
 use crate::group::{Cell, Column, Group, LEAST};
 use crate::robust::{expected_fastest, median, scale, simes};
 
-/// The chance below which a machine is left out of middle and scale of the others: that of 3.5 standard deviations.
+/// The probability below which a machine is excluded from the median and scale of the others: that of 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
-/// The least share of the machines that must remain.
+/// Minimum share of the machines that must remain.
 const LEAST_KEPT: f64 = 0.65;
-/// The least share of a family's results that a machine needs to be judged as a whole.
+/// Minimum share of a family's results that a machine needs to be judged as a whole.
 const LEAST_WHOLE: f64 = 0.9;
 /// Rounds of leaving out; it mostly ends after two.
 const ROUNDS: usize = 8;
-/// Machines that agree to less than that agree by the digits that they print.
+/// Machines that agree more closely than this agree only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
-/// The fewest machines whose fastest ones show how far chance reaches.
+/// Minimum number of machines whose fastest ones show the range of chance.
 const FOR_TAILS: usize = 50;
 /// This many of the fastest may be faster by more than chance.
 const FASTEST: f64 = 3.0;
-/// How well Qn knows a scale, as a share of what the standard deviation of as many values does.
+/// Efficiency of Qn, relative to the standard deviation of the same number of values.
 const EFFICIENCY: f64 = 0.82;
 
 /// A column with its assumed median and scale.
@@ -33,7 +33,7 @@ pub(crate) struct Judged {
     pub(crate) scale: f64,
     /// How many scales each machine is slower.
     pub(crate) z: Vec<f64>,
-    /// The chance that one is so slow.
+    /// The probability that one is so slow.
     pub(crate) chance: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Records of many machines that ought to be alike: which machines are slow, and why. A summary of each record is read; everything after
+//! Records of many machines that should be alike: which machines are slow, and why. A summary of each record is read; everything after
 //! that is a pure function of the summaries.
 
 #![warn(unreachable_pub)]

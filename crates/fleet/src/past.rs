@@ -24,7 +24,7 @@ pub struct Asked<'a> {
     pub hosts: &'a [String],
     /// Names of headlines or metrics; empty for all headlines.
     pub names: &'a [String],
-    /// The most records to read, the newest first.
+    /// Maximum number of records to read, the newest first.
     pub most: usize,
     /// The present, as in records.
     pub now: &'a str,
@@ -78,7 +78,7 @@ pub fn read_history(
     }
 }
 
-/// Leaves out records of another machine with the same name, duplicates, and records without results; remarks on clocks.
+/// Skips records of another machine with the same name, duplicates, and records without results; notes clock problems.
 fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     let Some(kind) = past.last().map(|newest| newest.kind.clone()) else { return };
     let (mut seen, mut over) = (None, 0);

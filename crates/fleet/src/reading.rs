@@ -16,7 +16,7 @@ use crate::brief::{Brief, Known, is_held};
 use crate::machines::{newest_of_each, remark};
 use crate::names::Names;
 
-/// The most memory for reading one record, bytes: twice the largest that import writes.
+/// Maximum memory for reading one record, bytes: twice the largest record that import writes.
 const MOST_MEMORY: u64 = 256 << 20;
 /// The deepest folder that is read.
 const DEEPEST: usize = 16;
@@ -37,7 +37,7 @@ pub struct Collection {
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files and every `.json` file below folders with this many threads, under these names. Nothing stops it: an unreadable file becomes
+/// Reads files and every `.json` file below folders with this many threads, under these names. Errors do not stop it: an unreadable file becomes
 /// a remark.
 pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();

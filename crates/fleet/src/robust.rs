@@ -3,7 +3,7 @@
 use record::difference::normal_quantile;
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// The most machines for which the scale is from all pairs (Qn, 82 % efficient compared with 37 % for the MAD).
+/// Maximum number of machines for which the scale is computed from all pairs (Qn, 82 % efficient compared with 37 % for the MAD).
 const ALL_PAIRS: usize = 200;
 /// Makes Qn estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;

@@ -1,4 +1,4 @@
-//! From summaries to the report on a fleet.
+//! Turns summaries into the report on a fleet.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,9 +23,9 @@ use crate::robust::{median, scale, simes, taken_up_to};
 
 /// The largest share of machines wrongly reported as slow.
 const WRONG: f64 = 0.05;
-/// The most values of a fact that are listed.
+/// Maximum number of values listed for a fact.
 const MOST_VALUES: usize = 4;
-/// The most earlier collections that are compared.
+/// Maximum number of earlier collections compared.
 const MOST_COLLECTIONS: usize = 8;
 
 /// The input to judge.
@@ -82,7 +82,7 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// What to do with too few machines: in the largest class, or in all.
+/// Suggestions with too few machines: in the largest class, or in all.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
     let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
     let members = judgements.iter().flat_map(|judgement| &judgement.group.members);

@@ -4,16 +4,16 @@ use std::io::{self, Read};
 
 use crate::limits::LONGEST_TEXT;
 
-/// How a packed text begins.
+/// First bytes of a compressed text.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 
-/// How often a text may be compressed: once as the file, and once as an archive in it.
+/// Maximum number of layers of compression: once the file itself, and once an archive in it.
 const MOST_PACKED: usize = 2;
 
-/// A block of an archive.
+/// Size of an archive's block.
 const BLOCK: usize = 512;
 
-/// The longest saved file: the longest that inspection reads.
+/// Size of the largest saved file: the largest that inspection reads.
 const LONGEST: usize = 16 << 20;
 
 /// A text, decompressed if necessary.
@@ -32,12 +32,12 @@ pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A text is longer than the limit.
+/// The text is longer than the limit.
 pub(crate) fn too_long() -> io::Error {
     io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
 }
 
-/// The files below `sys` and `proc`, by their path on the machine. Empty for anything that is not an archive.
+/// The files below `sys` and `proc`, by their path on the machine. Empty if the text is not an archive.
 pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
     let mut files = Vec::new();
     let mut rest = archive;

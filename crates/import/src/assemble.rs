@@ -1,4 +1,4 @@
-//! Combines the outputs of one machine. What no output contains stays absent.
+//! Combines the outputs from one machine. Whatever no output contains remains absent.
 
 mod caches;
 mod cpus;
@@ -18,7 +18,7 @@ use crate::sink::Draft;
 /// One machine, as described by other tools' output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Its name in the text: a host name, a heading; `None` if nothing names it.
+    /// Its name in the text: a host name or a heading; `None` if the text contains no name.
     pub name: Option<String>,
     /// The inventory. What no output contains is absent.
     pub machine: Machine,
@@ -175,7 +175,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     state.boost = values.number(key::BOOST).map(|on| on == 1).or(state.boost);
 }
 
-/// The word for a hypervisor that lscpu names by its vendor.
+/// Name of a hypervisor for which lscpu prints the vendor.
 fn hypervisor(vendor: &str) -> String {
     match vendor {
         "Microsoft" | "Windows Subsystem for Linux" => "hyperv".to_owned(),
@@ -183,10 +183,10 @@ fn hypervisor(vendor: &str) -> String {
     }
 }
 
-/// Memory results that differ by more, as a share, are of two machines or settings.
+/// Memory results that differ by a larger share come from two machines or settings.
 const MOST_APART: f64 = 0.1;
 
-/// Withholds memory and cache results for which one tool has two values at one place, and reports the first of each metric.
+/// Withholds memory and cache results if one tool gives two values for the same labels, and reports the first case of each metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
@@ -227,7 +227,7 @@ fn withhold_differing(draft: &mut Draft) {
     }));
 }
 
-/// What no output contains, and which one would.
+/// What no output contains, and which tool would print it.
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     let processor = &machine.processor;
     let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];

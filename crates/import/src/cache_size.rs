@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 use crate::numbers::split_size;
 
-/// The largest odd factor of the size of an L1 or L2: 1.25 MiB are 5 × 2^18, 48 KiB are 3 × 2^14.
+/// Largest odd factor in the size of an L1 or L2 cache: 1.25 MiB is 5 × 2^18, 48 KiB is 3 × 2^14.
 const LARGEST_FACTOR: u64 = 15;
 
-/// Sizes of last-level caches are multiples of this: a slice of Intel's has 1.375 MiB.
+/// Sizes of last-level caches are multiples of this: Intel has slices of 1.375 MiB.
 const SLICE: u64 = 128 << 10;
 
 /// Possible sizes of a cache.
@@ -17,7 +17,7 @@ const SIZES: RangeInclusive<u64> = 256..=1 << 40;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Printed {
     printed: f64,
-    /// Half of the last digit.
+    /// Half a unit of the last digit.
     half: f64,
 }
 
@@ -30,13 +30,13 @@ impl Printed {
         (value > 0.0 && value * unit < 2f64.powi(60)).then_some(Self { printed: value * unit, half })
     }
 
-    /// Whether this many bytes would be printed like this.
+    /// Whether this number of bytes would be printed like this.
     fn fits(self, bytes: u64) -> bool {
         let (least, most) = self.bounds();
         (least..=most).contains(&(bytes as f64))
     }
 
-    /// The bytes of one of `count` equal caches; `None` if no size, or more than one, gives the sum.
+    /// The size of each of `count` equal caches, bytes; `None` if no size, or more than one size, gives the sum.
     pub(crate) fn one(self, level: u32, count: u32) -> Option<u64> {
         let count = u64::from(count);
         let possible =
@@ -63,8 +63,8 @@ impl Printed {
         (least / one as f64).ceil() as u32..=(most / one as f64).floor() as u32
     }
 
-    /// The least and the most bytes that would be printed like this: the half itself is rounded up, and a tenth is not an
-    /// exact number.
+    /// The smallest and the largest number of bytes that would be printed like this: exact halves are rounded up, and a tenth cannot be
+    /// represented exactly.
     fn bounds(self) -> (f64, f64) {
         if self.half == 0.0 {
             (self.printed, self.printed)
@@ -74,7 +74,7 @@ impl Printed {
     }
 }
 
-/// Whether this is a possible size of caches of a level.
+/// Whether this is a possible size for a cache of this level.
 fn is_size(level: u32, bytes: u64) -> bool {
     if level > 2 { bytes.is_multiple_of(1024) } else { bytes >> bytes.trailing_zeros() <= LARGEST_FACTOR }
 }

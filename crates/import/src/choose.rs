@@ -1,8 +1,8 @@
-//! Selects one of several machines by the user's name for it.
+//! Selects one of several machines by the name that the user gave.
 
 use crate::Imported;
 
-/// The most machines listed in an ambiguous case.
+/// Maximum number of machines listed if a name is ambiguous.
 const MOST_NAMED: usize = 12;
 
 /// No machine has this name, or several have it.
@@ -13,7 +13,7 @@ pub struct NoSuchMachine {
     there: String,
 }
 
-/// The machine that the user selected: by its full name, by its number, or by a unique part of its name.
+/// The machine selected by the user: by its full name, by its number, or by a unique part of its name.
 ///
 /// # Errors
 ///

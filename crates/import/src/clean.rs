@@ -15,9 +15,9 @@ pub(crate) enum Kind {
     Text,
     /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] returns the first of several.
     Row,
-    /// The frame of a code block.
+    /// Beginning or end of a code block.
     Frame,
-    /// The ruler below a Markdown table's head.
+    /// The separator line below the head of a Markdown table.
     Ruler,
     /// Not text: bytes of a binary file, or a line longer than [`LONGEST_LINE`].
     Unreadable,
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// A line without line end, colours, quoting and markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cleaned {
-    /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
+    /// Its number in the text, from 1. Parts of one line (`<br>`) have the same number.
     pub number: u64,
     /// Its content, with indentation.
     pub text: String,
@@ -49,7 +49,7 @@ impl Cleaned {
     }
 }
 
-/// The characters of a text in UTF-8, or in UTF-16 as on Windows.
+/// Decodes a text in UTF-8, or in UTF-16 as written by Windows.
 pub(crate) fn decode(bytes: &[u8]) -> String {
     let wide = |unit: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
@@ -69,7 +69,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &shared, &mut in_fence))
 }
 
-/// Cleans a line; `<br>` or line ends within a string may split it.
+/// Cleans a line, which becomes several if it contains `<br>` or a string with line ends.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,

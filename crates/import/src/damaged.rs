@@ -1,5 +1,5 @@
-//! Every captured output, damaged in every way known from mails, terminals and truncated files: nothing panics, the work
-//! stays in proportion to the text, and every result is plausible.
+//! Every captured output, damaged in all ways known from mails, terminals and truncated files: nothing panics, the work is proportional to the
+//! length of the text, and every result is plausible.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::importer::Importer;
 use crate::line::Line;
 use crate::{Error, Imported, Split};
 
-/// How often each byte of a text may be read by a tool: by each that could begin an output there, with and without the
-/// first cell of a table's row, by the open reader, and as a part of a broken line.
+/// How many times each byte of a text may be read: by each tool whose output could begin there, with and without the first cell of a table row,
+/// by the reader of the open output, and as part of a broken line.
 const MOST_LOOKS: usize = 100;
 
 thread_local! {
@@ -41,7 +41,7 @@ pub(crate) fn texts() -> &'static [Vec<u8>] {
     })
 }
 
-/// Texts inserted into a text.
+/// Texts to insert into another text.
 const INTRUDERS: &[&str] = &[
     "\x1b[31m",
     "\x1b[0K\r",
@@ -82,24 +82,24 @@ const INTRUDERS: &[&str] = &[
     " \\\n",
 ];
 
-/// One kind of damage to a text. Places are shares of its length.
+/// One kind of damage to a text. Positions are given as shares of its length.
 #[derive(Clone, Debug)]
 enum Harm {
     Cut(u16, u16),
-    /// A piece of another text, at a place.
+    /// A piece of another text is inserted at a position.
     Splice(usize, u16, u16, u16),
-    /// A piece of itself, once more at a place.
+    /// A piece of the text itself is repeated at a position.
     Repeat(u16, u16, u16),
     Swap(u16, u16),
     Byte(u16, u8),
     Put(u16, usize),
-    /// All line ends are another system's.
+    /// All line ends are those of another operating system.
     LineEnds,
     /// All lines are quoted.
     Quoted,
-    /// All lines are broken at a margin.
+    /// All lines are wrapped at a margin.
     Wrapped(u8),
-    /// The first digits from a place on become others.
+    /// The first digits after a position are changed.
     Number(u16, usize),
 }
 
@@ -205,7 +205,7 @@ fn split(which: u8) -> Split {
     }
 }
 
-/// Lines of which some are accepted, some broken, some of another output, some of none.
+/// A mixture of lines: accepted ones, broken ones, and lines of another output or of none.
 const MIXED: &[&str] = &[
     "T: 0 ( 9136) P: 0 I:1000 C: 9 Min:      5 Act:   11 Avg:   11 Max:   21205",
     "T: 1 ( 9137) P: 0 I:1000",
@@ -235,7 +235,7 @@ fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// What must hold of every record, whatever its source.
+/// Conditions that hold for every record, whatever its source.
 fn check(imported: &Imported, lines: &[usize]) {
     for m in &imported.measurements {
         let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is no metric", m.metric));

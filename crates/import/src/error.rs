@@ -13,18 +13,18 @@ pub enum Error {
         /// The number of lines, without blank ones.
         lines: u64,
     },
-    /// Outputs without a readable value: a tool without permission, a header alone.
+    /// Outputs without a readable value: the tool had no permission, or there is only a header.
     #[error("the text contains output of {}, but no usable values", list(.tools))]
     NothingRead {
         /// Their tools.
         tools: BTreeSet<String>,
     },
-    /// The outputs are of several machines, and nothing separates them.
+    /// The outputs come from several machines, and nothing separates them.
     #[error(
         "{0}: these are two machines. Separate them with --split headings, --split files or --split REGEX"
     )]
     SeveralMachines(Clash),
-    /// There is more than one import accepts.
+    /// There is more than the limit for one import.
     #[error("the text exceeds {0}; import it in parts")]
     TooMuch(String),
 }
@@ -32,10 +32,10 @@ pub enum Error {
 /// Contradictions within one machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Clash {
-    /// Two lines that cannot be of the same machine.
+    /// Two lines that cannot come from the same machine.
     #[error("{}, and {}", shorten(&.0[0]), shorten(&.0[1]))]
     Lines(Box<[Origin; 2]>),
-    /// Two first cells of a table's rows, each with its line.
+    /// The first cells of two table rows, each with its line.
     #[error(
         "a table has results of {:?} (line {}) and {:?} (line {})",
         .0[0].0, .0[0].1, .0[1].0, .0[1].1

@@ -1,4 +1,4 @@
-//! The findings of inventory tools, before the outputs of one machine are combined.
+//! Facts from inventory tools, before the outputs from one machine are combined.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use record::machine::CacheKind;
 use crate::cache_size::Printed;
 use crate::numbers::{parse_number, split_size};
 
-/// A value and its place.
+/// A value and where it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fact<T> {
     /// The value.
@@ -38,7 +38,7 @@ pub(crate) struct Facts {
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
     pub rows: Vec<CpuRow>,
-    /// An incomplete row of theirs: others may be missing.
+    /// An incomplete row of these; more rows may be missing.
     pub broken_row: Option<Origin>,
     /// The rows of `lscpu -C`.
     pub cache_rows: Vec<CacheRow>,
@@ -46,17 +46,17 @@ pub(crate) struct Facts {
     pub numactl: Vec<Numactl>,
     /// Memory slots of the board, one entry per output of dmidecode that lists all arrays.
     pub slots: Vec<Fact<u32>>,
-    /// Processors out of SMBIOS.
+    /// Processors from SMBIOS.
     pub sockets: Vec<Socket>,
     /// The number of processors in a whole SMBIOS table, one entry per table.
     pub populated: Vec<Fact<machine::smbios::Populated>>,
     /// Total bytes of memory, from lshw.
     pub memory: Option<Fact<u64>>,
-    /// The content of the machine's files, by their paths.
+    /// The content of files on the machine, by their paths.
     pub files: BTreeMap<String, Fact<String>>,
-    /// Two files that no single machine has.
+    /// Two files that cannot exist on the same machine.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel's log, by kind: how many, and the reason in the first.
+    /// Lines of the kernel log, by kind: their number, and the reason given in the first.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
@@ -108,7 +108,7 @@ impl Values {
         self.text(key)?.parse().ok()
     }
 
-    /// A number of things, at most 65,536.
+    /// A count, at most 65,536.
     pub(crate) fn count(&self, key: &str) -> Option<u32> {
         self.text(key)?.parse().ok()
     }
@@ -123,11 +123,11 @@ impl Values {
 pub(crate) struct Lscpu {
     /// Values that occur once.
     pub machine: Values,
-    /// One entry for each kind of core: a single one, except on hybrid machines.
+    /// One entry for each kind of core: a single entry except on hybrid machines.
     pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
-    /// The text ended within them.
+    /// Whether the text ended within the flags.
     pub cut_flags: bool,
     /// Caches in the order of the output.
     pub caches: Vec<Fact<CacheFact>>,
@@ -143,7 +143,7 @@ pub(crate) type CacheName = (u32, CacheKind);
 pub(crate) struct CacheFact {
     /// Level and kind.
     pub cache: CacheName,
-    /// Bytes of one, if known.
+    /// Size of one such cache in bytes, if known.
     pub bytes: Option<u64>,
     /// How many there are.
     pub instances: Option<u32>,
@@ -154,7 +154,7 @@ pub(crate) struct CacheFact {
 pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
-    /// Its core; another package or cluster may use the same number (`-y`).
+    /// Its core; with `-y`, another package or cluster may use the same number.
     pub core: Option<u32>,
     /// Its package.
     pub socket: Option<u32>,
@@ -166,7 +166,7 @@ pub(crate) struct CpuRow {
     pub caches: Vec<(CacheName, u32)>,
     /// Whether it is online.
     pub online: bool,
-    /// Its table has a row for every CPU, including offline ones (`-e`).
+    /// Whether its table has a row for every CPU, including offline ones (`-e`).
     pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
@@ -179,7 +179,7 @@ pub(crate) struct CpuRow {
 pub(crate) struct CacheRow {
     /// Level and kind.
     pub cache: CacheName,
-    /// Bytes of the first and of all.
+    /// Size of the first and of all caches, bytes.
     pub bytes: (Option<Printed>, Option<Printed>),
     /// Associativity.
     pub ways: Option<u32>,
@@ -196,7 +196,7 @@ pub(crate) struct Numactl {
     pub available: Option<Fact<u32>>,
     /// Each node.
     pub nodes: BTreeMap<u32, NumactlNode>,
-    /// The nodes of the distance table's columns.
+    /// The nodes of the columns in the distance table.
     pub columns: Vec<u32>,
     /// Its rows by node.
     pub distances: BTreeMap<u32, Fact<Vec<u32>>>,
@@ -213,20 +213,20 @@ pub(crate) struct NumactlNode {
     pub free: Option<Fact<u64>>,
 }
 
-/// A populated socket out of SMBIOS.
+/// A populated socket from SMBIOS.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Socket {
     /// The processor's name.
     pub name: Option<Fact<String>>,
-    /// The clock that the firmware set it to, Hz.
+    /// The clock set by the firmware, Hz.
     pub hz: Option<Fact<u64>>,
-    /// Whether the whole structure was there, not only single lines of it.
+    /// Whether the structure was complete, and not only single lines of it.
     pub whole: bool,
 }
 
 impl Lscpu {
-    /// Whether the CPU has a feature that every kernel lists; `None` if flags may be missing. x86 kernels list them in an
-    /// order, and `lahf_lm`, which all 64-bit CPUs have, follows those that are looked up.
+    /// Whether the CPU has a feature that every kernel lists; `None` if flags may be missing. x86 kernels list flags in a fixed order, in which
+    /// `lahf_lm`, a feature of all 64-bit CPUs, comes after those used here.
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
         let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
@@ -234,7 +234,7 @@ impl Lscpu {
     }
 }
 
-/// Possible clocks of a processor, MHz: from the lowest idle clock that drivers advertise to above the overclocking record.
+/// Possible clocks of a processor, MHz: from the lowest idle clock advertised by drivers to above the overclocking record.
 const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
 
 /// A possible clock of a processor in Hz, from the printed megahertz.
@@ -249,7 +249,7 @@ pub(crate) fn parse_address_bits(text: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?)).filter(|bits| bits.0 <= 64 && bits.1 <= 64)
 }
 
-/// The common name of an architecture with different names in `uname`, Debian and the kernel.
+/// A common name for an architecture that `uname`, Debian and the kernel name differently.
 pub(crate) fn architecture(word: &str) -> &str {
     match word {
         "amd64" => "x86_64",
@@ -288,15 +288,14 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     Some((level, kind))
 }
 
-/// A size with a binary unit, whether or not it is written as one: `32K`, `1.5 MiB`, `32 GB`; and whether it is written as in
-/// IEC.
+/// A size in a binary unit, however written: `32K`, `1.5 MiB`, `32 GB`; and whether it has an IEC prefix.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     let (value, shift, unit) = split_size(text).filter(|(.., unit)| !unit.is_empty())?;
     let bytes = value * (1_u64 << shift) as f64;
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }
 
-/// A value without the remark behind it: `2      // two threads a core`.
+/// A value without the comment after it: `2      // two threads a core`.
 pub(crate) fn strip_comment(text: &str) -> &str {
     // Each of the marks has one of these.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {

@@ -1,13 +1,13 @@
-//! Damage to a text in transit (cut, joined to another, quoted, wrapped) changes no result: it may remove some.
+//! Damage to a text in transit (cut, joined to another text, quoted, wrapped) may remove results but never changes one.
 
 use std::collections::BTreeSet;
 
 use crate::real::{Figures, Text, committed, read};
 
-/// One kind of damage to a text. Places are shares of its length.
+/// One kind of damage to a text. Positions are given as shares of its length.
 #[derive(Clone, Debug)]
 enum Harm {
-    /// The lines at a place are missing.
+    /// The lines at a position are missing.
     Lines(u16, usize),
     /// It ends there.
     Head(u16),
@@ -15,7 +15,7 @@ enum Harm {
     Tail(u16),
     /// Another text follows or precedes it.
     Joined(usize, bool),
-    /// Blanks at the ends of lines are missing, or those between words are others.
+    /// Blanks at the ends of lines are missing, or blanks between words are changed.
     Blanks(&'static str),
     /// Lines begin with this.
     Quoted(&'static str),
@@ -40,7 +40,7 @@ fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
     text.lines().map(|line| change(line) + "\n").collect()
 }
 
-/// Another text of the same machine that is not another version of the same output.
+/// Another text from the same machine, but not another version of the same output.
 fn fitting(name: &str, which: usize) -> Option<&'static Text> {
     fn machine(name: &str) -> &str {
         name.split_once("-of-").map_or("", |(_, machine)| machine)
@@ -50,7 +50,7 @@ fn fitting(name: &str, which: usize) -> Option<&'static Text> {
     all.get(which % all.len().max(1)).copied()
 }
 
-/// A line in pieces of at most this many characters, broken at blanks if `at_words`.
+/// A line split into pieces of at most this many characters, at blanks if `at_words`.
 fn pieces(line: &str, margin: usize, at_words: bool) -> String {
     let (mut out, mut rest) = (String::new(), line);
     while rest.chars().count() > margin {
@@ -70,7 +70,7 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
 }
 
 impl Harm {
-    /// The text after it, and what else may be read from it.
+    /// The text after the damage, and what else may be read from it.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
         let after = match self {
             Harm::Lines(at, count) => {
@@ -104,8 +104,8 @@ impl Harm {
     }
 }
 
-/// A place without the parts that other lines than the result's own provide: the words of a metric's labels that must be
-/// among those of the whole text, and for lists only numbers identify.
+/// A place without the parts that come from lines other than the result's own: for a metric, the words of its labels that must be among those of
+/// the whole text; for lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
@@ -127,7 +127,7 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
     (metric.to_owned(), labels.map(str::to_owned).collect())
 }
 
-/// Whether a value is that of the whole text, which may have lost its end.
+/// Whether a value is the same as in the whole text, or only lacks its end.
 fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
         // If a table is lost, the sum of its parts may remain, without the table's rounding.
@@ -137,7 +137,7 @@ fn is_value(read: &str, whole: &str) -> bool {
     read == whole || is_text && whole.starts_with(read.trim_end_matches('…').trim())
 }
 
-/// The results of a damaged text that differ from those of whole ones, as lines. Doubtful ones do not count.
+/// The results of a damaged text that differ from those of undamaged texts, as lines. Doubtful results do not count.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
     // Names that linespeed assigns in reading order; and a count of the rest.
@@ -178,7 +178,7 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// The texts, except for those whose results are sums or medians of all their lines: fewer lines are another run.
+/// All texts except those with results that are sums or medians over all lines, because with fewer lines these are correct for a different run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
     committed()
@@ -199,7 +199,7 @@ fn check(text: &Text, content: &str, harm: &Harm) -> Result<(), String> {
     Err(format!("{} after {harm:?}{joined}:\n  {}", text.name, wrong[..wrong.len().min(4)].join("\n  ")))
 }
 
-/// Every kind of damage, at this many places if it has one.
+/// Every kind of damage, at this many positions if it has a position.
 fn harms(places: u32, seed: usize) -> Vec<Harm> {
     let at = |count: u32| (0..count).map(move |step| (step * 65_535 / count) as u16);
     let each = |at: u16| [Harm::Lines(at, 1), Harm::Lines(at, 3), Harm::Head(at)];
@@ -215,7 +215,7 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all
 }
 
-/// `./test everything` tries twice the places; in a change's test each text gets another eighth of all damages.
+/// `./test everything` tries twice as many positions; in the test of a change, each text gets a different eighth of all damages.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());

@@ -1,5 +1,5 @@
-//! The way of each line of a text: to the reader of the open output, to a tool whose output it begins, or to the lines
-//! that are not understood.
+//! Decides for each line of a text where it goes: to the reader of the open output, to a tool whose output begins with it, or to the lines not
+//! understood.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -26,16 +26,16 @@ use crate::tools::{self, dmidecode, files, published};
 const ARCHIVE: &str = "archive of /sys and /proc";
 const DUMP: &str = "dmidecode --dump-bin";
 
-/// The most foreign lines between two lines of an output, without blank ones.
+/// Maximum number of foreign lines between two lines of an output, not counting blank lines.
 const MOST_BETWEEN: u32 = 6;
 
-/// The most blank lines between two lines of an output.
+/// Maximum number of blank lines between two lines of an output.
 const MOST_BLANK: u32 = 12;
 
-/// The longest text of brackets on a line of their own.
+/// Longest bracketed text that fills a line.
 const LONGEST_BRACKETS: usize = 8;
 
-/// The longest command line joined from several lines.
+/// Longest command line joined from several lines.
 const LONGEST_COMMAND: usize = 16 << 10;
 
 /// An output that is being read.
@@ -48,13 +48,13 @@ struct Open {
     blank: u32,
     /// The line that began it.
     first: String,
-    /// Entries of its machine before it.
+    /// Number of entries of its machine before it.
     entries: usize,
     /// The wrapper of its command.
     under: Option<String>,
     /// The comment above its command.
     note: Option<String>,
-    /// The number of threads, by the words above it.
+    /// The number of threads, according to the text above it.
     threads: Option<u64>,
 }
 
@@ -64,26 +64,26 @@ pub struct Importer {
     sections: Sections,
     texts: Vec<Text>,
     text: String,
-    /// Boxed: it is moved out and back for each line.
+    /// Boxed because it is moved out and back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    /// The tools whose output has followed the command, by their index in the list, each with its part.
+    /// Tools whose output has already followed the command, by their index in the list, each with its part.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
     /// The folder of the last prompt or `cd`; empty if unknown.
     folder: String,
-    /// The line before began a block of code.
+    /// Whether the previous line began a code block.
     begins_fence: bool,
     /// The last comment in this block of code.
     note: Option<String>,
-    /// The number of threads, by the words above; 0 for one on each CPU.
+    /// The number of threads, according to the text above; 0 for one on each CPU.
     threads: Option<u64>,
     /// The last heading.
     heading: String,
-    /// How to read tables of results, and the head of the current one.
+    /// How to read tables of results, and the head of the current table.
     tables: Vec<Table>,
     table_head: Vec<String>,
-    /// The user's settings for all results.
+    /// Labels that the user set for all results.
     settings: Vec<Setting>,
     not_understood: NotUnderstood,
     lines: u64,
@@ -98,7 +98,7 @@ impl Importer {
         Self { sections: Sections::new(split), ..Self::default() }
     }
 
-    /// Also reads tables of results in these ways.
+    /// Also reads tables of results as described by the user.
     pub fn with_tables(self, tables: Vec<Table>) -> Self {
         Self { tables, ..self }
     }
@@ -156,7 +156,7 @@ impl Importer {
         self.lines += 1;
     }
 
-    /// Lines that belong to no output, over all texts.
+    /// Lines in all texts that belong to no output.
     pub fn not_understood(&self) -> &NotUnderstood {
         &self.not_understood
     }
@@ -231,7 +231,7 @@ impl Importer {
         }
     }
 
-    /// Whether a line in a block of code is a comment, which distinguishes the runs below it.
+    /// Whether a line in a code block is a comment, which distinguishes the runs below it.
     fn comment(&mut self, text: &str) -> bool {
         let said = ["#", "//"].iter().find_map(|sign| text.trim().strip_prefix(sign)).map(str::trim);
         let said = said.map(|said| said.trim_end_matches([':', '：'])).filter(|said| !said.is_empty());
@@ -241,7 +241,7 @@ impl Importer {
         said.is_some()
     }
 
-    /// Whether a row of a table of results is read as the user specified.
+    /// Whether a line is a table row that was read as specified by the user.
     fn mapped(&mut self, line: &Cleaned) -> bool {
         if line.kind == Kind::Ruler || self.tables.is_empty() {
             return false;
@@ -315,7 +315,7 @@ impl Importer {
         true
     }
 
-    /// A row of a table without its first cell, which may name a machine.
+    /// A table row without its first cell, which may name a machine.
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
         // Only a row that belongs to some output may name one.
@@ -377,7 +377,7 @@ impl Importer {
         fit == Fit::Taken || blank || self.open_with(line, label)
     }
 
-    /// Opens an output that begins with `line`; an open output ends there.
+    /// Opens an output that begins with `line`, and ends the output open before it.
     fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
         if line.text.trim().is_empty() {
             return true;

@@ -1,4 +1,4 @@
-//! Small texts of people with a slow machine (`tests/inputs`): each with the values that a person reads in it.
+//! Short texts from users with a slow machine (`tests/inputs`), each with the values that a person finds in it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Other tools' output, read into records: also several outputs in one text, with prompts, comments and prose between.
+//! Imports the output of other tools into records, also several outputs in one text, with prompts, comments and prose between them.
 //!
 //! A text goes through three stages, each linear in its length: `clean` produces plain numbered lines (without colours,
 //! quoting, fences, entities, progress lines), `prompts` finds prompts, host names and command lines, and the readers of

@@ -1,4 +1,4 @@
-//! A line of a cleaned text, and one saved until the end of the output.
+//! A line of a cleaned text, and a copy of one for use at the end of the output.
 
 /// A line of a cleaned text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) struct Line<'a> {
     pub text: &'a str,
 }
 
-/// The longest part of a line in an origin, in characters.
+/// Longest part of a line in an origin, in characters.
 const LONGEST_QUOTE: usize = 200;
 
 /// The part of a line that an origin saves.
@@ -18,7 +18,7 @@ pub(crate) fn quote(line: &str) -> &str {
     line.char_indices().nth(LONGEST_QUOTE).map_or(line, |(end, _)| &line[..end])
 }
 
-/// An owned line, as far as an origin quotes it: its results are combined at the end of the output.
+/// An owned copy of a line, as far as an origin quotes it, for results combined at the end of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PendingLine {
     number: u64,
@@ -38,7 +38,7 @@ impl PendingLine {
     }
 }
 
-/// Whether a text ends as if cut: within a word or a number.
+/// Whether a text seems to be cut off: it ends within a word or a number.
 pub(crate) fn ends_open(text: &str) -> bool {
     match text.as_bytes().last() {
         Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || b".,-_/:=+".contains(last),

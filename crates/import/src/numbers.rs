@@ -1,12 +1,12 @@
-//! Numbers as tools print them in any locale: `25,130,886,211`, `25.130.886.211`, `25 130 886 211`, `2,57`.
+//! Parses numbers as printed by tools in any locale: `25,130,886,211`, `25.130.886.211`, `25 130 886 211`, `2,57`.
 
 /// Characters that some locale uses between groups of digits: comma, point, apostrophes, non-breaking blanks.
 fn is_separator(c: char) -> bool {
     matches!(c, ',' | '.' | '\'' | '’' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '_' | '٬')
 }
 
-/// A whole number, with or without separators between groups of three digits (two in India, the last always three).
-/// `None` for anything else, also for a number with more digits than an `u64` holds.
+/// A whole number, with or without separators between groups of three digits (two in India, where only the last group has three). `None` for
+/// anything else, including numbers too large for a `u64`.
 pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     let text = text.trim();
     // Most numbers are digits alone, and few enough.
@@ -35,14 +35,13 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     ends.then_some(value)
 }
 
-/// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs twice: then it
-/// separates groups of digits. So `1,234` is 1.234 here; if only whole numbers are printed, use [`parse_whole`]. Always
-/// finite.
+/// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs twice and therefore separates groups of
+/// digits. So `1,234` is 1.234 here; if a tool prints only whole numbers, use [`parse_whole`]. Always finite.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
     parse_scaled(text, 0)
 }
 
-/// Like [`parse_decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s, without a rounding error.
+/// Like [`parse_decimal`], multiplied by a power of ten: 8700.75 MB/s becomes exactly 8,700,750,000 B/s, without a rounding error.
 pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -63,7 +62,7 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
-/// Whether a text begins with what may be a fraction or a group of thousands: `32,000`.
+/// Whether a text begins with a number that is ambiguous, with a fraction or a group of thousands: `32,000`.
 fn is_ambiguous(text: &str) -> bool {
     let number = text.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap_or("");
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
@@ -75,7 +74,7 @@ fn is_remark(text: &str) -> bool {
     text.is_empty() || text.starts_with('(') && text.ends_with(')')
 }
 
-/// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
+/// A number with a decimal point or comma at the beginning of `text`, and the text after it.
 pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
@@ -90,8 +89,7 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     Some((value, rest.trim_start()))
 }
 
-/// A number, and the power of two of its unit, which may be missing: `1.3 MiB (40 instances)`, `36608K`. Other words after it
-/// may change the size.
+/// A number, and the power of two of its unit, if there is one: `1.3 MiB (40 instances)`, `36608K`. Other words after it may change the size.
 pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;

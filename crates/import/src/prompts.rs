@@ -2,20 +2,20 @@
 
 use crate::scan;
 
-/// What a line is, apart from output.
+/// Kinds of line other than output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
     /// A prompt, with or without a command.
     Prompt {
         /// Its host.
         host: Option<&'a str>,
-        /// Its folder, if it is a whole path.
+        /// Its folder, if the prompt shows the full path.
         folder: Option<&'a str>,
         /// The command line; empty if nothing was typed.
         command: &'a str,
     },
-    /// A command line without a prompt, or after a bare `#` that could also begin a comment: it begins with a known
-    /// tool and reads like its command line.
+    /// A command line without a prompt, or after a bare `#` that could also begin a comment: it begins with the name of a known tool and looks
+    /// like a command line for it.
     Command(&'a str),
     /// A heading of a document.
     Heading {
@@ -26,14 +26,14 @@ pub(crate) enum Mark<'a> {
     },
 }
 
-/// The longest prompt before its `#` or `$`.
+/// Longest prompt before its `#` or `$`.
 const LONGEST_PROMPT: usize = 160;
 
-/// Common names that identify no machine.
+/// Common names that do not identify a machine.
 const NAMELESS: &[&str] =
     &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
 
-/// What `line` is. `in_fence`: it is in a code block, in which `#` begins no heading.
+/// The kind of `line`. `in_fence`: it is in a code block, where `#` does not begin a heading.
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
@@ -202,13 +202,13 @@ pub(crate) fn remote_host(command: &str) -> Option<&str> {
     host.rsplit('@').next().filter(|name| is_user(name) && is_telling(name))
 }
 
-/// Words before a command that change how it runs but not what it is.
+/// Words before a command that change only how it is run.
 const RUNNERS: &[&str] = &[
     "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
     "timeout",
 ];
 
-/// Whether `text` reads like a command line of a known tool, not like prose that begins with its name.
+/// Whether `text` looks like a command line of a known tool, not like prose that begins with its name.
 pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
@@ -235,8 +235,8 @@ pub(crate) fn is_command(text: &str) -> bool {
     false
 }
 
-/// Whether the first line of a block of code, if it is nothing else, may be the command that printed the rest: a program's name or
-/// path and at least one word after it.
+/// Whether the first line of a code block, if it is nothing else, may be the command that printed the rest: the name or path of a program and at
+/// least one further word.
 pub(crate) fn may_be_command(text: &str) -> bool {
     let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "./_-~+".contains(c);
@@ -247,7 +247,7 @@ pub(crate) fn may_be_command(text: &str) -> bool {
         && !text.trim_end().ends_with([':', '.'])
 }
 
-/// The number of threads by these words, if they contain it: 0 for one on each CPU.
+/// The number of threads according to this text, if it contains one; 0 for one on each CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     let known = [

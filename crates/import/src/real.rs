@@ -1,5 +1,5 @@
-//! Output of real tools (`tests/real`, captured by the script there), each with the table of values that a person reads in it:
-//! none is missing, none differs, none is added. Damaged, joined, quoted and wrapped texts yield fewer.
+//! Output of real tools (`tests/real`, captured by the script there), each with a table of the values that a person finds in it: no value may be
+//! missing, wrong or added. Damaged, joined, quoted and wrapped texts yield fewer values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -50,7 +50,7 @@ pub(crate) fn committed() -> &'static [Text] {
     ALL.get_or_init(|| texts(&folder()))
 }
 
-/// The values of a text, by their place (`machine.cpus[3]`) and name (`node`).
+/// The values in a text, by place (`machine.cpus[3]`) and name (`node`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Figures(pub BTreeMap<(String, String), BTreeSet<String>>);
 
@@ -59,7 +59,7 @@ impl Figures {
         self.0.entry((place.to_owned(), name.to_owned())).or_default().insert(value);
     }
 
-    /// All leaves of a JSON value. Empty values (no value, an empty list) and those that only linespeed adds do not count.
+    /// All leaves of a JSON value, except for empty ones (null, an empty list) and those that linespeed itself adds.
     fn walk(&mut self, place: &str, name: &str, value: &Value) {
         match value {
             Value::Null => {}
@@ -89,7 +89,7 @@ impl Figures {
         }
     }
 
-    /// The table as people read it: one place per line.
+    /// The table in readable form: one place per line.
     fn table(&self) -> String {
         let mut lines: Vec<(String, String)> = Vec::new();
         for ((place, name), values) in &self.0 {
@@ -110,7 +110,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What identifies an element of a list: its number or name, a cache's place; otherwise its index in the list.
+/// What identifies an element of a list: its number or name, or the place of a cache; otherwise its index in the list.
 fn identity(one: &Value, at: usize) -> String {
     let field = |name: &str| one.get(name).map(plain);
     let cache = || Some(format!("L{} {} of {}", field("level")?, field("kind")?, field("cpus")?));
@@ -127,7 +127,7 @@ fn import(text: &[u8]) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// All values from the import of a text; none if it is refused.
+/// All values imported from a text; none if the text is refused.
 pub(crate) fn read(text: &[u8]) -> Figures {
     let mut figures = Figures::default();
     for imported in import(text).unwrap_or_default() {
@@ -179,7 +179,7 @@ fn table(text: &[u8]) -> String {
     format!("machines: {several}, lines not understood: {unknown}\n{said}{}", figures.table())
 }
 
-/// Tables that a person has checked are written with `RENEW_READING=1 cargo test -p linespeed-import real`.
+/// `RENEW_READING=1 cargo test -p linespeed-import real` writes the tables; a person must check them.
 #[test]
 fn every_figure_that_a_person_reads_in_a_tools_output_is_read_and_no_other() {
     let renew = std::env::var_os("RENEW_READING").is_some();
@@ -203,7 +203,7 @@ fn every_figure_that_a_person_reads_in_a_tools_output_is_read_and_no_other() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The tools, metrics and lists of a text's values, and how many of its lines are not understood.
+/// The tools, metrics and lists in the values of a text, and the number of lines not understood.
 fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
     let said = table(text);
     let unknown = said.lines().next().and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0);

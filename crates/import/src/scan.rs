@@ -1,5 +1,4 @@
-//! Common parts of the readers of all formats: `label: value`, words in columns, values with a unit, and documents of
-//! JSON.
+//! Common parts of the readers of all formats: `label: value`, words in columns, values with a unit, and JSON documents.
 
 use record::{Label, Labels, Measurement, metrics};
 use serde_json::Value;
@@ -8,7 +7,7 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::tool::Fit;
 
-/// The longest document of JSON that is read.
+/// Longest JSON document that is read.
 const LONGEST_JSON: usize = 64 << 20;
 
 /// `label: value`, both without blanks around them.
@@ -26,7 +25,7 @@ pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
     words.split('|').any(|known| known == word)
 }
 
-/// Whether a line marks an omission.
+/// Whether a line stands for omitted lines.
 pub(crate) fn is_elision(text: &str) -> bool {
     let bare = text.trim().trim_matches(['[', ']', '<', '>', '(', ')', ' ', '-', '/', '*', '#', ':']);
     is_one_of(
@@ -46,12 +45,12 @@ pub(crate) fn renamed(names: &'static str, word: &str) -> Option<&'static str> {
     names.split('|').find_map(|name| name.strip_prefix(word)?.strip_prefix('='))
 }
 
-/// A table's entry for a word.
+/// The entry for a word in a table.
 pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
-/// A table's entry for the beginning of a text, and the rest of the text.
+/// The entry for the beginning of a text in a table, and the rest of the text.
 pub(crate) fn find_start<'t, T: Copy>(table: &[(&str, T)], text: &'t str) -> Option<(T, &'t str)> {
     table.iter().find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
 }
@@ -64,7 +63,7 @@ pub(crate) fn all<'a, T>(
     words.into_iter().map(read).collect()
 }
 
-/// The first words of a text, for patterns: no line that a tool prints in columns has more.
+/// The first words of a text, for patterns; no line printed in columns has more.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().take(4096).collect()
 }
@@ -84,7 +83,7 @@ pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seco
     Measurement::exact(metric, place, vec![seconds])
 }
 
-/// A document of JSON from successive lines, up to its closing bracket.
+/// A JSON document collected from successive lines, up to its closing bracket.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     text: String,
@@ -97,7 +96,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Takes a line; `key` begins each entry. The text after the end belongs to another output.
+    /// Adds a line; `key` begins each entry. Text after the end belongs to another output.
     pub(crate) fn take(&mut self, line: Line, text: &str, key: &str) -> Fit {
         if self.text.is_empty() {
             self.first = line.into();
@@ -135,7 +134,7 @@ impl Document {
         serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
     }
 
-    /// The line of each of `count` entries: its own, or the document's first if entries share lines.
+    /// The line of each of `count` entries: its own line, or the first line of the document if entries share lines.
     pub(crate) fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
         let own = self.entries.len() == count;
         (0..count).map(move |at| if own { self.entries[at].line() } else { self.first.line() })

@@ -1,4 +1,4 @@
-//! The machine of each part of a text: by the host names of prompts, and by the user's divisions.
+//! Finds the machine for each part of a text: from the host names in prompts, and from the divisions given by the user.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Section {
     pub host: Option<String>,
     /// The first label of an accepted table row, and its line.
     pub label: Option<(String, u64)>,
-    /// The findings from its outputs.
+    /// What was read from its outputs.
     pub draft: Draft,
     /// Its outputs.
     pub outputs: Vec<Output>,
@@ -40,15 +40,15 @@ struct Division {
 pub(crate) struct Sections {
     split: Split,
     divisions: Vec<Division>,
-    /// The headings above, outermost first: level, words, their division.
+    /// The headings above, outermost first: level, words, and division.
     headings: Vec<(u8, String, Option<usize>)>,
     division: Option<usize>,
-    /// The last line matched by [`Split::Lines`], until an output makes a division of it: a name, or a line that begins
-    /// another machine each time.
+    /// The last line matched by [`Split::Lines`], until an output turns it into a division: a name, or a line that begins a new machine each
+    /// time.
     begun: Option<(String, bool)>,
     /// The last name of such a line, in lower case.
     named: Option<String>,
-    /// Divisions by their names in lower case, and how often each name was given.
+    /// Divisions by their names in lower case, and how many times each name was given.
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Sections {
     remotes: bool,
     sections: Vec<Section>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
-    /// Cached results of [`Sections::find_division`] by name: a table has the same first cells repeatedly.
+    /// Cached results of [`Sections::find_division`] by name, because the same first cells occur repeatedly in a table.
     found: HashMap<(String, Option<u8>), Option<usize>>,
 }
 
@@ -100,7 +100,7 @@ impl Sections {
         self.headings.push((level, text.to_owned(), known));
     }
 
-    /// A line, before any other processing; whether it begins another machine.
+    /// Takes a line before any other processing; returns whether it begins another machine.
     pub(crate) fn divide_at(&mut self, text: &str) -> bool {
         let Split::Lines(expression) = &self.split else { return false };
         let Some(found) = expression.captures(text) else { return false };
@@ -132,7 +132,7 @@ impl Sections {
         self.find_or_add((self.division, self.remote.clone().or_else(|| self.host.clone())))
     }
 
-    /// The section of the machine with this name; without a name that of the current place.
+    /// The section of the machine with this name; without a name, the current section.
     pub(crate) fn enter_named(&mut self, name: Option<&str>) -> usize {
         let Some(name) = name else { return self.enter_section(None) };
         let division = self.find_division(name, None).unwrap_or_else(|| self.add_division(name, 0));
@@ -149,7 +149,7 @@ impl Sections {
         &mut self.sections[section]
     }
 
-    /// A text ended within its line `number`, without a line end: it is unknown whether all of it is there.
+    /// A text ended at its line `number` without a line end, so that the line may be incomplete.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
             // A line cut before its values does not belong to the output.
@@ -181,7 +181,7 @@ impl Sections {
         self.sections.len() > MOST_MACHINES || self.divisions.len() > MOST_MACHINES * 10
     }
 
-    /// Whether labels of rows distinguish machines.
+    /// Whether the labels of rows distinguish machines.
     pub(crate) fn split_by_labels(&self) -> bool {
         !matches!(self.split, Split::Hosts | Split::Files)
     }
@@ -242,8 +242,8 @@ impl Sections {
         Some(division)
     }
 
-    /// The division that `text` names: its words begin with the division's, or the reverse. In a heading of another
-    /// level and in a table the first word is enough if it is unambiguous.
+    /// The division named by `text`: the words of one begin with the words of the other. In a heading of another level and in a table, the first
+    /// word is sufficient if it is unambiguous.
     fn find_division(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
         let key = (text.to_owned(), level);
         if let Some(known) = self.found.get(&key) {
@@ -272,7 +272,7 @@ impl Sections {
 }
 
 impl Section {
-    /// Two sections as one machine.
+    /// Joins two sections into one machine.
     fn join(&mut self, other: Section) {
         self.host = self.host.take().or(other.host);
         self.label = self.label.take().or(other.label);
@@ -286,13 +286,13 @@ impl Section {
     }
 }
 
-/// The saved part of a name.
+/// The part of a name that is saved.
 fn shorten(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// The words of a name in lower case, numbers apart from letters, up to a bracket: `Intel (52 cores)` is `intel`, `FT2500` is
-/// `ft` and `2500`.
+/// The words of a name in lower case up to a bracket, with numbers separated from letters: `Intel (52 cores)` gives `intel`, `FT2500` gives `ft`
+/// and `2500`.
 fn split_words(name: &str) -> Vec<String> {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let name = name.split(['(', '（', '[', '【']).next().unwrap_or_default();
@@ -317,7 +317,7 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
 /// The source of a result combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
-/// Whether a result is combined from many lines, the last of which may be missing.
+/// Whether a result is combined from many lines, so that the last of them may be missing.
 fn is_summed(m: &Measurement) -> bool {
     m.metric.family() == "wakeup"
         || matches!(m.metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)

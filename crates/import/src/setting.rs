@@ -1,4 +1,4 @@
-//! A user's label for all results of a text without it: `threads=32`.
+//! A label given by the user for all results in a text that have none: `threads=32`.
 
 use record::{Key, Label, Measurement};
 
@@ -29,7 +29,7 @@ impl Setting {
         Ok(Self(label, value))
     }
 
-    /// Adds it to a result that may have such a key and has none.
+    /// Adds it to a result that may have this key but does not.
     pub(crate) fn apply(&self, m: &mut Measurement) {
         if m.metric.keys().contains(&self.0) {
             let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str()).to_owned();

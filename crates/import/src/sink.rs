@@ -1,4 +1,4 @@
-//! The readers' output for one machine.
+//! Collects the readers' results for one machine.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,10 @@ use serde_json::Value;
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
 
-/// The findings from one machine's outputs so far, before they become a record.
+/// What was read from the outputs of one machine so far, before it becomes a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
-    /// The inventory's plain fields. Lists that need more than one output (CPUs, nodes, caches) are combined at the
-    /// end.
+    /// The plain fields of the inventory. Lists that need more than one output (CPUs, nodes, caches) are combined at the end.
     pub machine: Machine,
     /// Inventory paths and their sources, in reading order.
     pub inventory: Vec<(String, Origin)>,
@@ -24,13 +23,13 @@ pub(crate) struct Draft {
     pub withheld: Vec<Withheld>,
     /// Statements that contradict each other.
     pub contradictions: Vec<Contradiction>,
-    /// The findings of inventory tools, before they are combined.
+    /// Facts from inventory tools, before they are combined.
     pub facts: Facts,
-    /// The machine's state, as far as a tool reports it beside the inventory.
+    /// The state of the machine, as far as tools report it.
     pub state: Snapshot,
     /// The version of the current output's tool, if it contains one.
     pub version: Option<String>,
-    /// The number of memory devices before it, and those that it has listed.
+    /// The number of memory devices before the output, and in it so far.
     pub devices: (usize, BTreeSet<usize>),
 }
 
@@ -70,7 +69,7 @@ impl Draft {
         self.devices = (self.machine.memory_devices.len(), BTreeSet::new());
     }
 
-    /// How many entries its lists hold together.
+    /// Total number of entries in its lists.
     pub(crate) fn entries(&self) -> usize {
         let stated = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
         stated + self.measurements.len() + self.withheld.len() + self.contradictions.len()
@@ -83,7 +82,7 @@ fn joined<T, L: Extend<T> + IntoIterator<Item = T>>(mut mine: L, more: L) -> L {
     mine
 }
 
-/// Of two parts of one document the first, with what only the second contains; lists one after the other.
+/// Merges two parts of one document: the first, with whatever only the second contains; lists are concatenated.
 pub(crate) fn fill(mine: Value, others: Value) -> Value {
     match (mine, others) {
         (Value::Object(mut mine), Value::Object(others)) => {
@@ -114,7 +113,7 @@ pub(crate) fn fill(mine: Value, others: Value) -> Value {
 /// The current draft and the current output.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
-    /// The machine that the output is of.
+    /// The machine of the output.
     pub draft: &'a mut Draft,
     /// The tool's name.
     pub tool: &'static str,
@@ -126,7 +125,7 @@ pub(crate) struct Sink<'a> {
     pub under: Option<String>,
     /// The comment above the command.
     pub note: Option<String>,
-    /// The number of threads by the words above, if the output does not contain it; 0 for one on each CPU.
+    /// The number of threads according to the text above, if the output does not contain it; 0 for one on each CPU.
     pub threads: Option<u64>,
 }
 
@@ -151,7 +150,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// A result on `line`. One outside its metric's physical bounds, or not finite, is withheld.
+    /// Adds a result from `line`. It is withheld if it is not finite or outside the physical bounds of its metric.
     pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
         let bounds = measurement.metric.definition().map(|metric| metric.plausible);
@@ -179,7 +178,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// An impossible value: saved as text, withheld as a value.
+    /// An impossible value: its text is saved, but it is not used as a value.
     pub(crate) fn withhold(&mut self, what: impl Into<String>, why: String, line: Line) {
         let origin = self.origin(line);
         self.withhold_at(what, why, origin);
@@ -261,13 +260,13 @@ impl<'a> Sink<'a> {
         facts.files.insert(path, fact);
     }
 
-    /// Two statements that cannot both be true.
+    /// Notes two statements that cannot both be true.
     pub(crate) fn contradict(&mut self, says: String, origins: Vec<Origin>) {
         self.draft.contradictions.push(Contradiction { says, origins });
     }
 }
 
-/// Adds a key to a result of this tool that has none.
+/// Adds a key to a result of this tool that lacks it.
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);

@@ -1,23 +1,23 @@
-//! The division of a text into machines, beside the host names of its prompts.
+//! How a text is divided into machines, in addition to the host names in its prompts.
 
 use regex_lite::{Regex, RegexBuilder};
 
 /// The largest program compiled from a regular expression, in bytes.
 const MOST_REGEX: usize = 1 << 20;
 
-/// The division of a text into machines, beside the host names of its prompts.
+/// How a text is divided into machines, in addition to the host names in its prompts.
 #[derive(Clone, Debug, Default)]
 pub enum Split {
     /// Nothing else.
     #[default]
     Hosts,
-    /// Each file is a machine.
+    /// Each file is a separate machine.
     Files,
     /// A heading names the machine of the outputs below it, as does the first cell of a table's row. Headings of one
     /// level that begin with the same words are one machine.
     Headings,
-    /// A line that matches this expression begins a machine; its first group is the machine's name, and without a group
-    /// every such line begins another machine.
+    /// A line that matches this expression begins a machine; its first group is the name of the machine, and without a group each such line
+    /// begins a new machine.
     Lines(Regex),
 }
 

@@ -4,15 +4,15 @@ use record::metrics;
 
 use crate::numbers::parse_decimal;
 
-/// How the cells of Markdown tables become results.
+/// How to turn the cells of Markdown tables into results.
 #[derive(Clone, Debug)]
 pub struct Table {
     metric: &'static metrics::Definition,
-    /// The keys of a row's first cell, of a column's head, of the heading above the table.
+    /// The keys for the first cell of a row, the head of a column, and the heading above the table.
     keys: [Option<String>; 3],
     /// The only column to read.
     col: Option<String>,
-    /// A part of the heading above the tables to read.
+    /// Part of the heading above the tables to read.
     below: Option<String>,
     unit: String,
     /// Keys that are the same for all cells.
@@ -33,7 +33,7 @@ pub enum TableError {
     Part(&'static str, String, String),
 }
 
-/// The word for a result's machine, in place of a key.
+/// The word used instead of a key for the machine of a result.
 const MACHINE: &str = "machine";
 
 impl Table {
@@ -70,7 +70,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The results of a row: the machine if a part names it, the metric, and each in the form of a published result.
+    /// The results in a row: the machine if a part names it, the metric, and each result in the form of a published one.
     pub(crate) fn figures(
         &self,
         head: &[String],

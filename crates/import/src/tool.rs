@@ -15,13 +15,12 @@ pub(crate) struct Command {
 /// One tool.
 #[derive(Clone, Copy)]
 pub(crate) struct Tool {
-    /// Its name as people type it: `lscpu`, `perf stat`.
+    /// Its name as users type it: `lscpu`, `perf stat`.
     pub name: &'static str,
-    /// Whether a line is the first of this tool's output. The command line is the one above it, if no other output of this
-    /// tool has followed it yet. Must need only the line itself, and must be cheap: it is called for every line outside of
-    /// outputs.
+    /// Whether a line is the first of this tool's output. The command line is the one above it, unless another output of this tool has already
+    /// followed it. Must look only at the line itself and be fast, because it is called for every line outside outputs.
     pub opens: fn(Line, Option<&Command>) -> bool,
-    /// A reader for one output, which is then given the opening line first.
+    /// Makes a reader for one output. The first line passed to the reader is the opening line.
     pub reader: fn(Option<&Command>) -> Box<dyn Reader>,
 }
 
@@ -32,11 +31,11 @@ pub(crate) enum Fit {
     Taken,
     /// It may be within the output (blank, a comment, prose): the output continues if a line of it follows soon.
     Between,
-    /// The output ended before it; the line belongs to another.
+    /// The output ended before the line, which belongs to another output.
     Over,
 }
 
-/// Reads one output, line by line. The reader holds the state; its findings go into the sink at once or at the end.
+/// Reads one output, line by line. The reader keeps the state; it passes results to the sink immediately or at the end.
 pub(crate) trait Reader {
     /// One line.
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit;

@@ -1,5 +1,5 @@
-//! Dependent adds as a leaf whose bytes can run anywhere: the core's clock where [`crate::chain::ADD`] cannot be
-//! called, as in a kernel.
+//! Dependent adds as a leaf function whose bytes can run anywhere: measures the core's clock if [`crate::chain::ADD`] cannot be called, as in a
+//! kernel.
 //!
 //! Like [`crate::primes`] it is position-independent, without stack, vectors or calls, with nothing but its
 //! argument as input. An iteration is that of [`crate::chain::ADD`]: [`ADDS`] adds of two registers, each waiting
@@ -7,7 +7,7 @@
 
 use crate::leaf::leaf;
 
-/// Adds of an iteration, a cycle each.
+/// Adds per iteration, one cycle each.
 pub const ADDS: u32 = 256;
 
 #[cfg(target_arch = "x86_64")]
@@ -57,9 +57,8 @@ pub fn run(iterations: u64) {
     unsafe { linespeed_adds(iterations) }
 }
 
-/// The machine code of the routine, from its first instruction to its last; it begins a 64-byte block. By the C
-/// calling convention it takes the iterations (rdi, x0), and changes nothing but registers that a callee may
-/// change.
+/// The machine code of the routine, from its first instruction to its last; it starts on a 64-byte boundary. It takes the number of iterations
+/// (rdi, x0) by the C calling convention, and changes only caller-saved registers.
 pub fn code() -> &'static [u8] {
     let start = linespeed_adds as *const u8;
     let bytes = (&raw const linespeed_adds_end).addr() - start.addr();
@@ -72,7 +71,7 @@ pub fn return_at() -> usize {
     code().len() - if cfg!(target_arch = "x86_64") { 1 } else { 4 }
 }
 
-/// Fails unless a return instruction stands there.
+/// Fails unless there is a return instruction.
 #[cfg(test)]
 pub(crate) fn assert_return(code: &[u8], at: usize) {
     let ret: &[u8] = if cfg!(target_arch = "x86_64") { &[0xc3] } else { &[0xc0, 0x03, 0x5f, 0xd6] };

@@ -1,13 +1,11 @@
 //! AES in infinite garble extension mode, driven by tables: what OpenSSL 1.1 measures as `aes-256 ige`.
 //!
-//! No instruction for AES is used and no library chooses another way, so the result compares cores: loads that
-//! hit the first-level cache, shifts and exclusive-ors, in one chain that each block hands on to the next.
-//! Portable Rust; four tables of 1 KiB, as in the reference implementation that table-driven
-//! AES comes from, which OpenSSL compiles on aarch64. On x86-64 OpenSSL's own assembly does single blocks with
-//! one small table and more arithmetic, so that fewer cache lines tell about the key: published x86-64 results
-//! are of that, and lie below what this gives on the same machine.
+//! It uses no AES instructions and no library, so the result compares cores: loads that hit the first-level cache, shifts and exclusive-ors, in
+//! one dependency chain across blocks. Portable Rust with four tables of 1 KiB, as in the reference implementation of table-driven AES, which
+//! OpenSSL compiles on aarch64. On x86-64, OpenSSL's assembly processes single blocks with one small table and more arithmetic, so that fewer
+//! cache lines reveal the key: published x86-64 results are from that code, and are lower than those of this one on the same machine.
 //!
-//! Nothing here is meant to keep a secret: tables leak keys through the cache.
+//! This code is not secure: table look-ups leak keys through the cache.
 
 mod tables;
 
@@ -22,7 +20,7 @@ const MOST_ROUNDS: usize = 14;
 /// A block as four columns, the first row in the highest byte.
 type State = [u32; 4];
 
-/// A key made ready.
+/// An expanded key.
 #[derive(Clone, Debug)]
 pub struct Key {
     round_keys: [State; MOST_ROUNDS + 1],
@@ -117,10 +115,10 @@ fn store(state: State, bytes: &mut [u8]) {
 }
 
 /// Encrypts `input` into `output`. The mode: `cᵢ = E(mᵢ ⊕ cᵢ₋₁) ⊕ mᵢ₋₁`, with c₀ and m₀ the two halves of `iv`,
-/// which holds the last c and m afterwards, so that a message may be done in parts.
+/// which afterwards holds the last c and m, so that a message can be processed in parts.
 ///
 /// # Panics
-/// When the lengths differ or are not whole blocks.
+/// If the lengths differ or are not whole blocks.
 pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
     assert_eq!(input.len(), output.len(), "as many bytes come out as go in");
     assert!(input.len().is_multiple_of(BLOCK), "{} bytes are not whole blocks", input.len());

@@ -1,9 +1,8 @@
-//! Long numbers in a decimal base: the work of two calculations that people time `bc` with, a power and π.
+//! Long numbers in a decimal base: two calculations that are common `bc` benchmarks, a power and π.
 //!
-//! A number is a slice of [`Limb`]s below [`BASE`], the lowest first, in memory that the caller gives. Decimal,
-//! as `bc`'s numbers are, with `bc`'s algorithms (Karatsuba's product, powers from the lowest bit up, its
-//! library's arctangent), but with 18 digits in a limb where `bc` has one: the same work as a good program does
-//! it, not as long as `bc` takes. Nearly all of it is multiplying words into two words, and carrying.
+//! A number is a slice of [`Limb`]s below [`BASE`], lowest first, in memory provided by the caller. Decimal like `bc`'s numbers, with `bc`'s
+//! algorithms (Karatsuba's product, powers from the lowest bit up, its library's arctangent), but with 18 digits per limb instead of one: the
+//! same work done efficiently, so it is faster than `bc`. Nearly all of it is double-word multiplication and carries.
 
 mod divide;
 mod limb;
@@ -15,7 +14,7 @@ pub use pi::{PI_CHECK, PI_DIGITS, pi, pi_limbs};
 
 use multiply::{multiply, scratch_limbs};
 
-/// Base and exponent of the power that people time: `echo "7^999999" | bc`.
+/// Base and exponent of the usual benchmark: `echo "7^999999" | bc`.
 pub const POWER: (u32, u32) = (7, 999_999);
 
 /// [`check`] of that power: 7⁹⁹⁹⁹⁹⁹ modulo 2⁶¹ − 1.
@@ -33,11 +32,11 @@ pub fn limbs_for_power(base: u32, exponent: u32) -> (usize, usize) {
     (result, 2 * result + scratch_limbs(result))
 }
 
-/// Sets `result` to `base` to the power of `exponent` and returns how many limbs it has (0⁰ is 1, as in `bc`).
-/// By squaring and multiplying from the exponent's lowest bit up, as `bc` does.
+/// Sets `result` to `base` to the power of `exponent` and returns its number of limbs (0⁰ is 1, as in `bc`).
+/// Squares and multiplies from the lowest bit of the exponent upwards, as `bc` does.
 ///
 /// # Panics
-/// When `result` or `scratch` is shorter than [`limbs_for_power`] requires.
+/// If `result` or `scratch` is shorter than [`limbs_for_power`] requires.
 pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
     let (most, scratch_most) = limbs_for_power(base, exponent);
     let (result, scratch) = (&mut result[..most], &mut scratch[..scratch_most]);
@@ -70,7 +69,7 @@ pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]
     limbs
 }
 
-/// Multiplies the number in the first `limbs` of `number` by `factor`; how many limbs it has then.
+/// Multiplies the number in the first `limbs` of `number` by `factor`; returns its new number of limbs.
 fn multiply_by(
     number: &mut [Limb],
     limbs: usize,
@@ -85,13 +84,12 @@ fn multiply_by(
     limbs
 }
 
-/// How many limbs are left when the zeros at the upper end are not counted.
+/// The number of limbs without leading zeros.
 fn significant(number: &[Limb]) -> usize {
     number.iter().rposition(|limb| *limb != 0).map_or(0, |last| last + 1)
 }
 
-/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to tell a right result from a wrong one. (A wrong
-/// one would pass once in 2·10¹⁸ times.)
+/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to verify a result. (A wrong one passes once in 2·10¹⁸ times.)
 pub fn check(number: &[Limb]) -> u64 {
     const PRIME: u64 = (1 << 61) - 1;
     number.iter().rev().fold(0, |rest, limb| {

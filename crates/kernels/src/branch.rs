@@ -1,5 +1,4 @@
-//! One conditional branch an item, on data: its time on random bits less that on bits with a short period is
-//! what mispredicts cost.
+//! One conditional branch per item, dependent on data: the time with random bits minus that with periodic bits is the cost of mispredictions.
 
 use std::arch::asm;
 
@@ -10,7 +9,7 @@ use crate::Work;
 pub struct Branches {
     /// Its name.
     pub name: &'static str,
-    /// What one item is, whichever way its branch goes.
+    /// The work for one item, in either direction of its branch.
     pub work: Work,
     /// See [`branches`].
     ///
@@ -30,11 +29,10 @@ pub const BRANCHES: Branches = Branches {
 /// in one, count, and the two of the loop.
 const INSTRUCTIONS: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
-/// Branches on the lowest bit of each of `count` bytes at `bits` and returns how many were set.
+/// Branches on the lowest bit of each of `count` bytes at `bits` and returns the number of set bits.
 ///
-/// Both arms have the same instructions, each with its own end of the loop and jump out of it, so that a
-/// wrong guess is the only difference between data; nothing here can become a conditional move. Predictors
-/// memorise some thousands of outcomes: give fresh random bytes each time.
+/// Both arms have the same instructions, each with its own loop end and exit, so that mispredictions are the only difference between inputs;
+/// nothing here can become a conditional move. Predictors memorise thousands of outcomes, so use fresh random bytes each time.
 ///
 /// # Safety
 /// `bits` must be readable for `count` bytes.

@@ -1,5 +1,5 @@
-//! Dependent loads: each hop loads the address of the next, so its time is the load latency of wherever the
-//! addresses lie. Several chains at once show how many misses a core keeps in flight.
+//! Dependent loads: each hop loads the address of the next, so its time is the load latency of the memory that holds the addresses. Several
+//! simultaneous chains show how many misses a core keeps in flight.
 //!
 //! The load has plain addressing (`mov r, [r]`; `ldr x, [x]`), since an indexed one costs a cycle more in the
 //! first-level cache. Every visited address must hold the address of the next one: see [`chase`].
@@ -9,14 +9,13 @@ use std::arch::asm;
 use crate::Work;
 use crate::counted::count_down;
 
-/// Hops in one iteration; counts of hops are rounded up to it. The two instructions of the loop overlap with
-/// the loads.
+/// Hops per iteration; numbers of hops are rounded up to a multiple of it. The two loop instructions overlap with the loads.
 pub const UNROLL: u64 = 16;
 
-/// The most chains that [`chase_parallel`] follows at once.
+/// Maximum number of chains that [`chase_parallel`] follows simultaneously.
 pub const MAX_CHAINS: usize = 16;
 
-/// What one iteration of `chains` chains is ([`UNROLL`] hops each); `None` when there is no such loop.
+/// The work of one iteration of `chains` chains ([`UNROLL`] hops each); `None` if there is no such loop.
 pub fn work(chains: usize) -> Option<Work> {
     let index = chains.checked_sub(1)?;
     WORK.get(index).copied()
@@ -40,12 +39,12 @@ const WORK: [Work; MAX_CHAINS] = {
     all
 };
 
-/// How many of so many chains keep their pointer in a vector register.
+/// How many of this many chains keep their pointer in a vector register.
 const fn in_vectors(chains: usize) -> usize {
     if cfg!(target_arch = "x86_64") && chains > 12 { chains - 11 } else { 0 }
 }
 
-/// One hop of the pointer in the operand that is named.
+/// One hop of the pointer in the named operand.
 #[cfg(target_arch = "x86_64")]
 macro_rules! hop {
     ($name:ident) => {
@@ -67,8 +66,8 @@ macro_rules! vector_hop {
     };
 }
 
-/// Defines the loop over as many pointers as are named, each with its index. Those before the semicolon live
-/// in general-purpose registers and those behind it in vector registers.
+/// Defines the loop over the named pointers, each with its index. Those before the semicolon are in general-purpose registers, those after it in
+/// vector registers.
 macro_rules! lock_step {
     ($($p:ident $i:literal)*) => {{
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
@@ -122,8 +121,8 @@ macro_rules! lock_step {
 /// it ends.
 ///
 /// # Safety
-/// `start`, and every address that the chain leads to within the rounded-up hops, must be readable and hold
-/// the next address in its first 8 bytes (native byte order). Make it a cycle.
+/// `start`, and every address that the chain reaches within the rounded-up hops, must be readable and contain the next address in its first 8
+/// bytes (native byte order). Use a cycle.
 pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
     if hops == 0 {
         return start;
@@ -147,15 +146,13 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
     end
 }
 
-/// Follows as many chains as there are pointers, 1 to [`MAX_CHAINS`] (further pointers are left alone), in
-/// lock-step for `hops` hops each (rounded up to a multiple of [`UNROLL`]), and leaves in `pointers` where
-/// they end.
+/// Follows one chain per pointer, 1 to [`MAX_CHAINS`] (further pointers are ignored), in lock-step for `hops` hops each (rounded up to a multiple
+/// of [`UNROLL`]), and stores the final addresses in `pointers`.
 ///
-/// On x86-64 only 12 pointers find room in general-purpose registers. From 13 chains on 11 stay there and the
-/// rest live in vector registers and pass through the remaining one, which renaming makes as many as
-/// needed: their hops cost two more instructions, and the way to the vector register and back adds its
-/// latency to each hop (about 5 cycles on Sapphire Rapids). That is nothing beside a miss to memory, and
-/// visible in the caches: compare 13 to 16 chains with fewer only where the latency is well above 20 cycles.
+/// On x86-64 only 12 pointers fit in general-purpose registers. With 13 or more chains, 11 stay there, and the rest are in vector registers and
+/// pass through the remaining one, which is renamed as needed: their hops cost two more instructions, and the transfer to the vector register and
+/// back adds its latency to each hop (about 5 cycles on Sapphire Rapids). That is negligible for a miss to memory, but visible in the caches:
+/// compare 13 to 16 chains with fewer only if the latency is well above 20 cycles.
 ///
 /// # Safety
 /// As for [`chase`], for each of the pointers.
@@ -170,8 +167,7 @@ pub unsafe fn chase_parallel(pointers: &mut [*const u8], hops: u64) {
     unsafe { run(pointers.as_mut_ptr(), iterations) }
 }
 
-/// Entry k − 1 follows the k pointers at the first argument for as many iterations as the second says, at
-/// least 1.
+/// Entry k − 1 follows the k pointers at the first argument for the number of iterations in the second argument, at least 1.
 const LOCK_STEP: [unsafe fn(*mut *const u8, u64); MAX_CHAINS] = [
     lock_step!(p0 0),
     lock_step!(p0 0 p1 1),

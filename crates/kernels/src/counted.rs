@@ -1,5 +1,5 @@
-//! The loop that register-only kernels share: it runs its body a given number of times and counts down, which
-//! is two instructions per iteration on both instruction sets.
+//! The loop of register-only kernels: it runs its body a given number of times and counts down, which takes two instructions per iteration on
+//! both instruction sets.
 
 /// The two instructions: the counter is the operand `n`, the loop's label `2`.
 #[cfg(target_arch = "x86_64")]
@@ -16,9 +16,8 @@ macro_rules! count_down {
 }
 
 /// Defines a function of the number of iterations whose loop is `body`, after `setup` once and before
-/// `finish` once. `with` takes the operands that they need; they must name every register that is written. A
-/// kernel for an instruction set extension is `unsafe`, as the caller must have asked
-/// [`crate::Variant::usable`].
+/// `finish` once. `with` takes their operands, which must include every register that is written. A kernel for an instruction set extension is
+/// `unsafe`, because the caller must check [`crate::Variant::usable`].
 macro_rules! counted_loop {
     (
         [$($qualifier:tt)?] $visibility:vis fn $name:ident;

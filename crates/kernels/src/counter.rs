@@ -1,14 +1,13 @@
 //! The counter that every CPU reads in user mode: the time-stamp counter on x86-64, the virtual counter on
 //! aarch64.
 //!
-//! Both run at a constant rate on today's machines whatever the core's clock does, so they tell time, not
-//! cycles. [`next_gap`] is not counted: how often it goes round is what it
-//! finds out, so no result derives from its instructions.
+//! Both run at a constant rate on today's machines whatever the core clock, so they measure time, not cycles. The instructions of [`next_gap`]
+//! are not declared: its number of iterations is its result, so no result depends on them.
 
 use std::arch::asm;
 
-/// The counter now, not ordered against what stands before and after: the CPU may read it some tens of
-/// instructions early or late. For long intervals and for spinning.
+/// The counter now, not ordered with surrounding instructions: the CPU may read it tens of instructions early or late. For long intervals and for
+/// spinning.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -33,8 +32,7 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// The counter after everything before it in the program has been executed (LFENCE or ISB first). For short
-/// intervals.
+/// The counter after all preceding instructions have been executed (LFENCE or ISB first). For short intervals.
 #[inline(always)]
 pub fn ticks_ordered() -> u64 {
     // SAFETY: it has no operand and changes nothing. No `nomem`, as above.
@@ -50,8 +48,8 @@ pub fn ticks_ordered() -> u64 {
     ticks()
 }
 
-/// The counter's rate in Hz where the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the
-/// firmware left it 0. On x86-64 `None`: calibrate against a clock.
+/// The counter's rate in Hz if the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the firmware left it
+/// 0. On x86-64 `None`: calibrate against a clock.
 pub fn architectural_hz() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -68,13 +66,13 @@ pub fn architectural_hz() -> Option<u64> {
     }
 }
 
-/// Reads the counter over and over, beginning with `last` as the reading before the first, and returns two
+/// Reads the counter repeatedly, with `last` as the reading before the first, and returns two
 /// consecutive readings `(before, after)`: the first that are more than `threshold` ticks apart, or the first
-/// with `after >= until`. Call it again with `after` as `last` and nothing is missed between.
+/// with `after >= until`. Call it again with `after` as `last`, so that nothing is missed.
 ///
-/// The finest gap it can tell is the time of one round: about as long as one reading, 20 to 40 cycles on
+/// The shortest detectable gap is the time of one iteration: about as long as one reading, 20 to 40 cycles on
 /// x86-64 (microseconds where a hypervisor traps the reading); on aarch64 one tick, 1 to 40 ns. A counter
-/// that steps back, as after a migration between CPUs whose counters differ, is no gap. Thresholds count up
+/// that steps back, as after a migration between CPUs whose counters differ, is not a gap. Thresholds count up
 /// to 2⁶³ − 1.
 pub fn next_gap(last: u64, threshold: u64, until: u64) -> (u64, u64) {
     // The comparison is signed, for the steps back.

@@ -1,21 +1,21 @@
-//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. Not timed: it
-//! decides how soon a large working set is ready.
+//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. It is not timed, but it determines how
+//! soon a large working set is ready.
 
 use crate::prefetch::prefetch_for_write;
 
-/// Distance of the loads: one cache line of every machine since 2000. On parts with 128-byte lines (POWER, Apple)
-/// two loads share a line, which the curve's first octaves show.
+/// Distance of the loads: one cache line of every machine since 2000. On machines with 128-byte lines (POWER, Apple) two loads share a line,
+/// which shows in the first octaves of the curve.
 pub const LINE: usize = 64;
 
-/// Lines drawn and fetched ahead while growing: as many as the cores of today keep in flight, and some.
+/// Number of lines drawn and prefetched while growing: slightly more than today's cores keep in flight.
 const AHEAD: usize = 24;
 
-/// Grows a cycle from its first `lines` lines to `wanted`, each new line after a line drawn at random; from no lines, the
-/// first one points to itself.
+/// Grows a cycle from its first `lines` lines to `wanted`; each new line is inserted after a randomly drawn line. If `lines` is 0, the first line
+/// points to itself.
 ///
 /// # Safety
-/// `memory` is aligned to a line and holds `wanted` lines that nobody else uses meanwhile; the first `lines` of them
-/// hold a cycle that this function laid out.
+/// `memory` is aligned to a line and contains `wanted` lines, which nothing else uses at the same time; the first `lines` of them contain a cycle
+/// laid out by this function.
 pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mut Random) {
     let line = |index: usize| memory.wrapping_add(index * LINE).cast::<*mut u8>();
     if lines == 0 && wanted > 0 {
@@ -46,7 +46,7 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
     }
 }
 
-/// Reads the first word of each of `lines` lines once, never one near the last.
+/// Reads the first word of each of `lines` lines once, with consecutive reads far apart.
 ///
 /// # Safety
 /// `memory` is aligned to a line and holds `lines` written lines.
@@ -64,7 +64,7 @@ pub unsafe fn touch_scattered(memory: *const u8, lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// A step near the golden section of `lines` and coprime to it: it comes past every line once and never near the last.
+/// A step near the golden section of `lines` and coprime to it: it visits every line once, with consecutive visits far apart.
 fn scattered_step(lines: usize) -> usize {
     let mut step = ((lines as f64 * 0.618_033_988_75) as usize).max(1);
     while greatest_common_divisor(step, lines) != 1 {
@@ -80,7 +80,7 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014): a few cycles a number, good enough to defeat prefetchers.
+/// splitmix64 (Steele, Lea, Flood 2014): a few cycles per number, and random enough to defeat prefetchers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

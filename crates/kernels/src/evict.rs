@@ -1,15 +1,15 @@
-//! A range thrown out of every cache, so that the next load of each of its lines comes from memory.
+//! Evicts a range from all caches, so that the next load of each of its lines comes from memory.
 
 use std::arch::asm;
 
-/// Distance of flushes: the line of x86-64; on aarch64 no line is shorter on any core that runs Linux programs.
+/// Distance between flushes: the line size of x86-64; on aarch64 no core that runs Linux has shorter lines.
 const LINE: usize = 64;
 
 /// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, written back where they were changed, and
 /// waits for completion. Contents stay as they are.
 ///
-/// Like [`crate::flush`] it needs [`crate::flush::available`]. On aarch64 DC CIVAC reaches the point of coherency; a cache
-/// of the memory's own side behind it may keep the line.
+/// Like [`crate::flush`] it needs [`crate::flush::available`]. On aarch64 DC CIVAC reaches the point of coherency; a memory-side cache beyond it
+/// may keep the line.
 ///
 /// # Safety
 /// The range must be readable, and [`crate::flush::available`] must be true.

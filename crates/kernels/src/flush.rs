@@ -1,20 +1,19 @@
-//! A cache line thrown out of every cache and loaded again, over and over: what published comparisons call
-//! `memory_bound`. Its pace is the way to memory and back, twice, and nothing can be fetched ahead.
+//! Repeatedly evicts a cache line from all caches and loads it again, which published comparisons call `memory_bound`. Its time is two round
+//! trips to memory, and prefetching is impossible.
 
 use std::arch::asm;
 
 use crate::Work;
 
-/// One iteration of [`reload`]: the flush, the barrier, the load, two that hang the next flush on what was
-/// loaded, and the two of the loop; one reload is its operation.
+/// One iteration of [`reload`]: the flush, the barrier, the load, two that make the next flush depend on the loaded value, and the two of the
+/// loop; one reload is its operation.
 pub const WORK: Work = Work { instructions: 7, bytes_read: 1, bytes_written: 0, operations: 1 };
 
 /// Whether this CPU can flush a line in user mode.
 ///
 /// x86-64: CPUID leaf 1, EDX bit 19 (CLFSH). aarch64: always. User mode may use DC CIVAC where SCTLR_EL1.UCI
 /// is set, which user mode cannot read; Linux sets it, and on CPUs with an erratum about it clears it and does
-/// the instruction for the program (`user_cache_maint_handler` in arch/arm64/kernel/traps.c): slower, and with
-/// no signal for memory that the program may read.
+/// the instruction for the program (`user_cache_maint_handler` in arch/arm64/kernel/traps.c): slower, but without a signal for readable memory.
 pub fn available() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -29,10 +28,9 @@ pub fn available() -> bool {
 
 /// Flushes the line at `line` and loads a byte of it again, `iterations` times.
 ///
-/// A barrier stands between the two, because neither instruction set orders a load after a flush of its line
-/// without one, and each flush needs what was loaded before: no iteration begins before the last has its
-/// byte. (The published loop has neither, so its loads may come from a cache now and then.) The line keeps
-/// its content; if it was changed, the first flush writes it to memory.
+/// There is a barrier between the two, because neither instruction set orders a load after a flush of its line without one, and each flush
+/// depends on the previous load: no iteration begins before the previous one has its byte. (The published loop has neither, so its loads may
+/// occasionally come from a cache.) The line keeps its contents; if it was modified, the first flush writes it to memory.
 ///
 /// # Safety
 /// `line` must be readable, and [`available`] must be true.

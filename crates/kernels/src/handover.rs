@@ -1,15 +1,14 @@
-//! One cache line handed back and forth between two CPUs, in two ways: how long a value takes to get from one to the other.
+//! One cache line passed back and forth between two CPUs, by two methods: how long a value takes from one to the other.
 //!
-//! [`hand_over`]: each side spins on a plain load, without a hint that would make it look away, and stores only when it is
-//! its turn, so that the line moves twice a round, for reading and for writing, and never for nothing. On aarch64
-//! load-acquire and store-release, which promise what plain moves promise on x86-64.
+//! [`hand_over`]: each side spins on a plain load, without a spin hint, and stores only when it is its turn, so that the line moves twice per
+//! round, for reading and for writing, and never in vain. On aarch64 it uses load-acquire and store-release, which give the guarantees of plain
+//! moves on x86-64.
 //!
-//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as a spin lock is taken and as other tools
-//! measure. It takes the line for writing at every look.
+//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, like taking a spin lock, and as other tools measure. It takes the line
+//! for writing at every attempt.
 //!
-//! Which is faster is the processor's own choice. Both leave the same values on the line, so that a ping-pong may go on in the
-//! other way on the same line. Their instructions are not counted: how often they look is what the hardware
-//! decides.
+//! Which is faster depends on the processor. Both leave the same values on the line, so that a ping-pong may continue with the other method on
+//! the same line. Their instructions are not declared, because the number of attempts depends on the hardware.
 
 use std::arch::asm;
 
@@ -71,17 +70,16 @@ macro_rules! play {
 /// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for
 /// `rounds` rounds; returns how many rounds were completed.
 ///
-/// Two threads make a ping-pong: one with `first` 0 and the other with `first` 1, on a line that begins as 0. The
-/// values only grow, so no round can be mistaken for another. After `n` rounds of both the line holds `2 n`
-/// and the value has crossed over `2 n - 1` times between the two.
+/// Two threads form a ping-pong: one with `first` 0 and the other with `first` 1, on a line that starts at 0. The
+/// values only grow, so no round can be mistaken for another. After `n` rounds of both, the line contains `2 n`, and the value has crossed `2 n -
+/// 1` times.
 ///
-/// A side gives up when one of its waits has taken `patience` looks in vain (at least one look is made), and
-/// leaves the line as it is: a partner that is gone or not running hangs nobody. It may be called again with
-/// `first` more by twice the rounds returned, to go on where it stopped.
+/// A side gives up after `patience` unsuccessful attempts in one wait (at least one attempt is made), and leaves the line unchanged, so that a
+/// missing or stopped partner causes no hang. To continue where it stopped, call it again with `first` increased by twice the rounds returned.
 ///
 /// # Safety
-/// `line` must be aligned to 8 bytes and valid for reading and writing for as long as the call runs, and
-/// nothing but this function and atomic accesses may touch it meanwhile.
+/// `line` must be aligned to 8 bytes and valid for reading and writing for as long as the call runs, and only this function and atomic accesses
+/// may access it during that time.
 #[inline(never)]
 pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -102,11 +100,11 @@ pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// A way to hand a line over: [`hand_over`] or [`swap_over`].
+/// A method to hand a line over: [`hand_over`] or [`swap_over`].
 pub type Way = unsafe fn(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64;
 
 /// As [`hand_over`], but by compare-and-swap: tries to swap `first` for `first + 1` until that succeeds, then `first + 2`
-/// for `first + 3`, and so on. A look is a try; one that fails takes some ten times as long as a look of [`hand_over`].
+/// for `first + 3`, and so on. A failed attempt takes about ten times as long as one of [`hand_over`].
 ///
 /// x86-64: `lock cmpxchg`. aarch64: `casal` where the CPU has the LSE extension, else `ldaxr` and `stlxr`.
 ///
@@ -171,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// Every way that this CPU has.
+    /// Every method that this CPU supports.
     fn ways() -> Vec<(&'static str, Way)> {
         Vec::from([
             ("store", hand_over as Way),
@@ -181,7 +179,7 @@ mod tests {
         ])
     }
 
-    /// Plays one side to its end, however often the partner is not running meanwhile; the rounds completed.
+    /// Runs one side to its end, however often the partner is not running; returns the rounds completed.
     fn play(way: Way, line: &AtomicU64, first: u64, rounds: u64) -> u64 {
         let mut done = 0;
         for _ in 0..1_000_000 {

@@ -1,11 +1,10 @@
-//! Double-precision multiply-adds on every vector width: peak arithmetic, and the load under which a core
-//! shows the clock of its heavy-vector licence.
+//! Double-precision multiply-adds on every vector width: peak arithmetic, and the load that lowers a core's clock to its heavy-vector level.
 //!
-//! Enough chains run side by side to fill every multiply-add unit (latency × units: 8 on Skylake to Golden
-//! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values keep all bits of the
-//! significand moving and stay of order 1 for ever, as denormals, infinities and trivial operands would
-//! change time or power: on x86-64 each chain steps through x → m₁x + c → m₂x + c with m₁m₂ < 1, which
-//! settles on two values and swings between them; on aarch64 it alternately adds and subtracts one product.
+//! Enough chains run in parallel to fill every multiply-add unit (latency × units: 8 on Skylake to Golden
+//! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1, because
+//! denormals, infinities and trivial operands would change time or
+//! power: on x86-64 each chain steps through x → m₁x + c → m₂x + c with m₁m₂ < 1, which settles to alternating between two
+//! values; on aarch64 it alternately adds and subtracts one product.
 
 use crate::counted::{count_down, counted_loop};
 use crate::{Variant, Work};
@@ -17,21 +16,21 @@ pub struct Heavy {
     pub name: &'static str,
     /// The vectors that it needs.
     pub variant: Variant,
-    /// What one iteration is; `operations` are double-precision flops, two for each lane of a multiply-add.
+    /// The work of one iteration; `operations` are double-precision flops, two per lane of a multiply-add.
     pub work: Work,
-    /// Runs this many iterations; none when 0.
+    /// Runs this many iterations; none if 0.
     ///
     /// # Safety
-    /// `variant.usable()` must be true, or the CPU meets an illegal instruction.
+    /// `variant.usable()` must be true; otherwise the CPU raises an illegal-instruction exception.
     pub run: unsafe fn(iterations: u64),
 }
 
-/// Every heavy loop of this instruction set, narrowest first. Not each is usable on each CPU.
+/// Every heavy loop of this instruction set, narrowest first. Not all of them are usable on every CPU.
 pub fn all() -> &'static [Heavy] {
     LOOPS
 }
 
-/// A loop of so many instructions and fused multiply-adds, beside the two that count.
+/// A loop of this many instructions and fused multiply-adds, plus the two of the loop.
 const fn heavy(variant: Variant, instructions: u32, adds: u32, run: unsafe fn(iterations: u64)) -> Heavy {
     let flops = adds * 2 * (variant.bits() / 64);
     Heavy { name: "heavy", variant, work: Work::in_registers(instructions + 2, flops), run }
@@ -45,7 +44,7 @@ const LOOPS: &[Heavy] = &[
     heavy(Variant::Avx512, 4 * 16, 4 * 16, avx512),
 ];
 
-/// m₁, m₂ and c of the swing, with as many significand bits set as not.
+/// m₁, m₂ and c of the alternation, with half of the significand bits set.
 #[cfg(target_arch = "x86_64")]
 const SWING: (f64, f64, f64) = (1.482_513_370_718, 0.607_197_325_841, 0.373_141_592_653);
 

@@ -1,11 +1,11 @@
-//! The instruction that spin loops put between two looks at a lock: PAUSE on x86-64, YIELD on aarch64.
+//! The instruction that spin loops execute between two checks of a lock: PAUSE on x86-64, YIELD on aarch64.
 
 use crate::Work;
 use crate::chain::Chain;
 use crate::counted::{count_down, counted_loop};
 
-/// 16 hints per iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake, about 140 from it
-/// on: a spin loop tuned on one waits far too long or too short on the other), YIELD on aarch64 (a nop on
+/// 16 hints per iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake, about 140 since: a spin loop tuned for one waits far
+/// too long or too short on the other), YIELD on aarch64 (a nop on
 /// most cores).
 pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::in_registers(16 + 2, 16), run: hints };
 

@@ -1,19 +1,16 @@
-//! The timed loops themselves. Nothing here reads a file, allocates, starts a thread or looks at a clock on
-//! its own: a caller that knows how to measure runs a kernel a known number of times and divides.
+//! The timed loops. Nothing here reads a file, allocates, starts a thread or reads a clock: the caller runs a kernel a known number of times,
+//! measures, and divides.
 //!
-//! Some compute something that people compare machines by: AES and long numbers. They are portable
-//! Rust without vectors or instructions made for the purpose, in memory that the caller gives: the compiler
-//! chooses their instructions, so none are declared, and a known result proves the work.
+//! Some compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special instructions, in memory provided by
+//! the caller: the compiler chooses their instructions, so none are declared, and a known result verifies the work.
 //!
-//! Every other loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can
-//! fold, reorder or vectorise it, and starts on a 64-byte boundary, so that its speed does not hang on where
-//! the linker put it. Beside each loop stands its [`Work`]: how many instructions one iteration has, how many
-//! bytes it loads and stores and how many operations it does. Results (IPC, bytes per second, flops) derive
-//! from that declaration alone, and the tests compare it with two independent instruction counters on x86-64
-//! and one on aarch64.
+//! Every other loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can fold, reorder or vectorise it,
+//! and starts on a 64-byte boundary, so that its speed does not depend on the linker. Each loop has its [`Work`]: the instructions, bytes loaded
+//! and stored, and operations of one iteration. Results (IPC, bytes per second, flops) are based only on that declaration, and tests compare it
+//! with two independent instruction counters on x86-64 and one on aarch64.
 //!
-//! A declaration is about one iteration. What stands around the loop (loading constants, the call) is not in
-//! it: run a kernel with N and with 2 N iterations and take the difference, or make N large.
+//! A declaration covers one iteration. Code around the loop (loading constants, the call) is excluded: run a kernel with N and with 2 N
+//! iterations and take the difference, or use a large N.
 //!
 //! | module | what |
 //! |---|---|

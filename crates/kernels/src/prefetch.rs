@@ -1,7 +1,6 @@
-//! Asking for a line before it is written. Not timed itself: it makes building large working sets bearable.
+//! Prefetches a line before it is written. It is not timed, and speeds up the creation of large working sets.
 
-/// Asks for the line of `address` with the intent to write it. A hint: any address is allowed, and a bad one
-/// does nothing.
+/// Prefetches the line of `address` for writing. A hint: any address is allowed, and an invalid one has no effect.
 #[inline(always)]
 pub fn prefetch_for_write(address: *const u8) {
     // SAFETY: prefetches never fault and change nothing but caches.

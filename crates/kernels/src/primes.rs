@@ -1,13 +1,12 @@
-//! Primes counted by trial division: the work by which user mode, kernel and guest are compared.
+//! Counts primes by trial division: the work for comparing user mode, kernel and guest.
 //!
-//! The routine is a leaf in a page of its own: position-independent, without stack, vectors or calls, with
-//! nothing but its two arguments as input. So the same bytes ([`code`]) at the same place in a page can run
-//! anywhere. Every number is divided by 2, 3, 4 … until a divisor is found or its square is above the number:
-//! plain, as the published comparisons do it, with 64-bit division as they do.
+//! The routine is a leaf function in its own page: position-independent, without stack, vectors or calls, with only its two arguments as input.
+//! So the same bytes ([`code`]) at the same page offset can run anywhere. Every number is divided by 2, 3, 4 … until a divisor is found or its
+//! square exceeds the number: the plain algorithm of the published comparisons, with 64-bit division.
 
 use crate::leaf::leaf;
 
-/// A pass of the published comparisons counts the primes below this.
+/// A pass of the published comparisons counts the primes below this limit.
 pub const LIMIT: u64 = 1_000_000;
 
 /// Primes below [`LIMIT`] (the prime-counting function; OEIS A006880).
@@ -104,14 +103,13 @@ leaf! { "linespeed_primes" align 12 [
     "b 3b",
 ] after [".p2align 12, 0"] }
 
-/// Instructions of a call that finds no number in its range, from the first to the return: what a call has
-/// beside those of its numbers.
+/// Instructions of a call with an empty range, from the first to the return: the overhead of a call.
 const OVERHEAD: u64 = if cfg!(target_arch = "x86_64") { 11 } else { 10 };
-/// Instructions of each number: on to the next, the divisor back to 2, the end of the range.
+/// Instructions per number: increment, reset of the divisor to 2, check for the end of the range.
 const PER_NUMBER: u64 = 4;
-/// Instructions of each division: the square compared, the division, the next divisor, the remainder looked at.
+/// Instructions per division: comparison of the square, division, next divisor, check of the remainder.
 const PER_DIVISION: u64 = if cfg!(target_arch = "x86_64") { 10 } else { 7 };
-/// Instructions of each prime: the square that was above the number, the count.
+/// Instructions per prime: the final comparison of the square, and the count.
 const PER_PRIME: u64 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
 /// The largest end of a range: beyond it a divisor's square could overflow.
@@ -124,17 +122,16 @@ unsafe extern "C" {
     static linespeed_primes_end: u8;
 }
 
-/// How many primes there are from `from` on and below `below` (2⁶³ at most); 0 when the range is empty. A pass
-/// may be made in portions: `count(0, m) + count(m, n) == count(0, n)`.
+/// The number of primes from `from` up to, but excluding, `below` (2⁶³ at most); 0 if the range is empty. A pass may be split into
+/// portions: `count(0, m) + count(m, n) == count(0, n)`.
 pub fn count(from: u64, below: u64) -> u64 {
     // SAFETY: the routine touches no memory and only registers that its calling convention lets it change.
     // It ends: each number has at most as many divisors tried as its square root, and `below` is reached.
     unsafe { linespeed_primes(from, below.min(END)) }
 }
 
-/// The machine code of the routine, from its first instruction to its last. It begins a page; the rest of the
-/// page is padding. By the C calling convention it takes the range (rdi and rsi, x0 and x1), returns the
-/// count (rax, x0), and changes nothing but registers that a callee may change.
+/// The machine code of the routine, from its first instruction to its last. It starts on a page boundary; the rest of the page is padding. It
+/// takes the range (rdi and rsi, x0 and x1) and returns the count (rax, x0) by the C calling convention, and changes only caller-saved registers.
 pub fn code() -> &'static [u8] {
     let start = linespeed_primes as *const u8;
     let bytes = (&raw const linespeed_primes_end).addr() - start.addr();
@@ -142,13 +139,13 @@ pub fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
-/// Where in [`code`] its returns begin, in order: the tools that check a kernel's code want them marked.
+/// The offsets of its return instructions in [`code`], in order: tools that check kernel code require them to be marked.
 pub fn returns() -> [usize; 2] {
     let start = (linespeed_primes as *const u8).addr();
     [(&raw const linespeed_primes_empty).addr() - start, (&raw const linespeed_primes_counted).addr() - start]
 }
 
-/// The divisions that [`count`] makes of this number, and whether it is prime.
+/// The number of divisions that [`count`] makes for this number, and whether it is prime.
 fn divisions_of(number: u64) -> (u64, bool) {
     // The first divisor that divides is prime: after 2 and 3 of the form 6 k - 1 or 6 k + 1.
     let divides = |divisor: u64| number.is_multiple_of(divisor);
@@ -172,7 +169,7 @@ fn divisions_of(number: u64) -> (u64, bool) {
     (root.saturating_sub(1), true)
 }
 
-/// How many divisions, numbers and primes a call has.
+/// The number of divisions, numbers and primes in a call.
 fn model(from: u64, below: u64) -> (u64, u64, u64) {
     let from = from.max(2);
     let below = below.min(END);
@@ -181,14 +178,14 @@ fn model(from: u64, below: u64) -> (u64, u64, u64) {
     })
 }
 
-/// The trial divisions that [`count`] makes in this range. It costs a fraction of what counting does; that of a
-/// whole pass is [`DIVISIONS`].
+/// The number of trial divisions of [`count`] in this range. Computing it takes a fraction of the time of counting; that of a whole pass is
+/// [`DIVISIONS`].
 pub fn divisions(from: u64, below: u64) -> u64 {
     model(from, below).0
 }
 
-/// The instructions of the routine when it is called with this range, with its return, without what calls it.
-/// It costs a fraction of what counting does; that of a whole pass is [`INSTRUCTIONS`].
+/// The number of instructions of the routine for this range, including its return, excluding the caller. Computing it takes a fraction of the
+/// time of counting; that of a whole pass is [`INSTRUCTIONS`].
 pub fn instructions(from: u64, below: u64) -> u64 {
     let (divisions, numbers, primes) = model(from, below);
     OVERHEAD + numbers * PER_NUMBER + primes * PER_PRIME + divisions * PER_DIVISION
@@ -266,7 +263,7 @@ mod tests {
         assert!(returns()[0] < returns()[1]);
     }
 
-    /// What a kernel module and a guest do with it.
+    /// Its use in a kernel module and a guest.
     #[test]
     fn a_copy_elsewhere_computes_the_same() {
         const BYTES: usize = 65_536;

@@ -2,10 +2,9 @@
 //! streaming (non-temporal) stores.
 //!
 //! Each loop moves whole 64-byte lines, at least two per iteration, with plain pointers that step forward;
-//! there is no software prefetch. Counting: [`Stream::stream_bytes`] is what the program asks for, as STREAM
-//! counts; [`Stream::bus_bytes`] adds the lines that regular stores make a cache read first. A cache that
-//! sees whole lines being overwritten may leave that reading out (Neoverse V2 does, Intel's SpecI2M does
-//! under load): the bus bytes of regular stores are an upper bound there.
+//! there is no software prefetch. Counting: [`Stream::stream_bytes`] are the bytes of the program, as counted by STREAM; [`Stream::bus_bytes`]
+//! adds the lines that caches read before regular stores. A cache that detects the overwriting of whole lines may omit these reads (Neoverse V2
+//! does, and Intel's SpecI2M under load), so the bus bytes of regular stores are an upper bound.
 
 mod declared;
 mod loops;
@@ -14,7 +13,7 @@ use crate::Variant;
 
 pub use declared::{CONSTANT, Op, Stores, Stream};
 
-/// Every loop of this instruction set, narrowest vectors first. Not each is usable on each CPU.
+/// Every loop of this instruction set, narrowest vectors first. Not all of them are usable on every CPU.
 pub fn all() -> &'static [Stream] {
     loops::LOOPS.as_flattened()
 }

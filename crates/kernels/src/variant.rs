@@ -1,4 +1,4 @@
-//! The instruction set extension that a kernel is written for.
+//! The instruction set extension of a kernel.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
@@ -10,11 +10,11 @@ pub enum Variant {
     Scalar,
     /// 128-bit vectors of x86-64; every x86-64 CPU has them.
     Sse2,
-    /// 256-bit vectors of x86-64, with fused multiply-add: the two came together in all but a few old parts.
+    /// 256-bit vectors of x86-64, with fused multiply-add: all but a few old processors have both or neither.
     Avx2,
     /// 512-bit vectors of x86-64 (AVX512F).
     Avx512,
-    /// 128-bit vectors of aarch64; every aarch64 CPU that runs Linux programs has them.
+    /// 128-bit vectors of aarch64; every aarch64 CPU that runs Linux has them.
     Neon,
 }
 
@@ -22,8 +22,8 @@ impl Variant {
     /// All of them, narrowest first within an instruction set.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Whether this CPU has it and the kernel saves its registers. Asks the CPU itself, so it is right under
-    /// emulators and hypervisors that hide extensions.
+    /// Whether this CPU has it and the kernel saves its registers. Queries the CPU itself, so it is correct under emulators and hypervisors that
+    /// hide extensions.
     pub fn usable(self) -> bool {
         match self {
             Variant::Scalar => true,

@@ -1,4 +1,4 @@
-//! The ceilings of machines in a small file beside the records: what `stat` compares a command with, read in an instant.
+//! The ceilings of machines in a small file next to the records, read instantly: what `stat` compares a command with.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use record::{Ended, Record, regular_file};
 
 use crate::files;
 
-/// A file that is longer is not ours.
+/// A longer file is not ours.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn path() -> Option<PathBuf> {
@@ -22,7 +22,7 @@ fn read() -> KeptCeilings {
     text.map(|(text, _)| KeptCeilings::read(&text)).unwrap_or_default()
 }
 
-/// Those of this machine, within the limits that this process has; otherwise why there are none.
+/// The ceilings of this machine, within the limits of this process; otherwise why there are none.
 pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     let kept = read();
     let others = kept.is_of_others();
@@ -34,9 +34,8 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     })
 }
 
-/// Keeps what a record of this machine, which lies in `file`, shows of its ceilings. `ours` shows that the record goes into the
-/// state folder too; else nothing is written there unless the file stands there already. That it cannot be written is no error
-/// of the run.
+/// Saves the ceilings in a record of this machine, which is in `file`. `ours`: the record is in the state folder; otherwise nothing is written
+/// there unless the file already exists. A failed write is not an error of the run.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {

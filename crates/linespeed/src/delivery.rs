@@ -1,4 +1,4 @@
-//! What form a result has, where it goes, and where a record is kept.
+//! The format and destination of a result, and where a record is saved.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use crate::options::Options;
 use crate::redaction::{host, shown};
 use crate::{files, output};
 
-/// Where the file of `--prom` cannot be written.
+/// The remedy if the file of `--prom` cannot be written.
 pub const PROM_WAY_OUT: &str = "choose another path with --prom FILE";
 
-/// The text of a form.
+/// The text in a format.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
     let none = || Failure::Usage(format!("this command cannot write {}: omit that", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
-/// What is printed: the requested form unless a file takes it, else the report.
+/// What is printed: the requested format unless it goes to a file, otherwise the report.
 pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     match options.out.form() {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
@@ -37,14 +37,14 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// The same, once it was checked that it can be written: before a run whose result it takes.
+/// The same, after checking that it can be written, before a run.
 pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
 }
 
-/// The name that `linespeed show` accepts for the record in a file whenever it is asked: its name where it lies among the user's own; `None` where
-/// names are left out, and without a file.
+/// The name that `linespeed show` accepts for the record in a file at any time: its short name if it is among the user's own; `None` if names are
+/// removed, or without a file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
     let own = places::state_folder().is_some_and(|own| file.parent() == Some(&own));
@@ -52,13 +52,13 @@ pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     Some(visible(stem.unwrap_or(file)))
 }
 
-/// The lines that name a record's file, and its page where there is one.
+/// The lines with a record's file, and its page if there is one.
 pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> String {
     let page = page.map_or(String::new(), |page| format!("Page:   {}\n", shown(options, page)));
     format!("\nRecord: {}\n{page}", shown(options, record))
 }
 
-/// The same of a record of the user's own; empty for other files, whose place the user gave.
+/// The same for a record in the state folder; empty for other files, whose path the user gave.
 pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
     let page = Some(file.with_extension("html")).filter(|page| page.is_file());
@@ -71,13 +71,13 @@ pub fn to_standard_output(options: &Options) -> bool {
     options.out.json || (dash && options.out.form().is_none())
 }
 
-/// Whether the user has named the file, or the folder, that records go to.
+/// Whether the user named the file or folder for records.
 pub fn is_named(options: &Options) -> bool {
     output_file(options).is_some() && options.out.form_of_file() == Form::Json
 }
 
-/// Where the record will go: checked before anything is measured; `None` for standard output, and where a short run has no
-/// place to keep it. Another file requested is checked.
+/// Where the record will go, checked before anything is measured; `None` for standard output, or if a short run cannot save it. Other requested
+/// files are also checked.
 pub fn destination(
     options: &Options,
     machine: &Machine,
@@ -107,7 +107,7 @@ pub fn destination(
     }
 }
 
-/// Prints a result, or writes it to the file that `--output` names. What was found is shown where it cannot be stored.
+/// Prints a result, or writes it to the file of `--output`. Results are shown if they cannot be saved.
 pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     let written = write_form(options, forms).and(write_prometheus(options, forms));
     if written.is_ok() && output_file(options).is_some() {
@@ -116,7 +116,7 @@ pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     print(options, &printed(forms, options)?).and(written)
 }
 
-/// Writes the form that the file of `--output` takes.
+/// Writes the file of `--output` in its format.
 pub fn write_form(options: &Options, forms: &View) -> Result<(), Failure> {
     let Some(path) = output_file(options) else { return Ok(()) };
     files::write(&path, &text(forms, options.out.form_of_file(), options)?)
@@ -128,12 +128,12 @@ pub fn write_prometheus(options: &Options, forms: &View) -> Result<(), Failure> 
     files::write(path, &as_json(text)?).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
 }
 
-/// Prints what was made of a result, a report through a pager.
+/// Prints a result, reports through a pager.
 pub fn print(options: &Options, text: &str) -> Result<(), Failure> {
     if is_report(options) { output::page(text, &options.out) } else { output::print(text) }
 }
 
-/// Whether a report is printed, and no other form.
+/// Whether a report is printed, rather than another format.
 fn is_report(options: &Options) -> bool {
     options.out.form().is_none() && !to_standard_output(options)
 }
@@ -143,7 +143,7 @@ pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
     json.map_err(|error| Failure::Cannot(format!("cannot be written as JSON: {error}")))
 }
 
-/// Keeps a record and lets its label stand for it: where it lies, and what went wrong.
+/// Saves a record and sets its label; returns its location, and any error.
 pub fn keep(
     options: &Options,
     record: &Record,
@@ -163,11 +163,11 @@ pub fn keep(
     }
 }
 
-/// The record of a run once it was to be kept: where it lies, what asks for it later, and what went wrong.
+/// The record of a run after the attempt to save it: its location, its name for later commands, and any error.
 pub struct Kept {
-    /// Where it lies.
+    /// Its path.
     pub path: Option<PathBuf>,
-    /// The name that `linespeed show` accepts for it; `None` where it was not kept.
+    /// The name that `linespeed show` accepts for it; `None` if it was not saved.
     pub shown_by: Option<String>,
     /// What went wrong.
     pub written: Result<(), Failure>,
@@ -194,7 +194,7 @@ impl Kept {
         Self { shown_by: label.or(shown_by), path, written }
     }
 
-    /// What the record has to say; `draw` draws its report, knowing the name that `linespeed show` accepts for it.
+    /// The output of the record; `draw` draws its report, given the name that `linespeed show` accepts for it.
     pub fn view<'a>(
         &self,
         options: &Options,
@@ -205,7 +205,7 @@ impl Kept {
         View::of_record(record, name, move |screen| draw(screen, shown_by.as_deref()))
     }
 
-    /// Writes or prints its forms. `page`: there is one beside a record whose place the user has not named. `names_files`: the report ends
+    /// Writes or prints its formats. `page`: a page is written next to a record whose path the user did not name. `names_files`: the report ends
     /// with their names.
     pub fn deliver(
         self,

@@ -1,4 +1,4 @@
-//! What can go wrong, as one line that shows what, where and the way out, and the exit code that goes with it.
+//! Errors, each as one line with the problem, its place and the remedy, and the exit code.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
 
-/// Exit code for what `--fail-on` asks for: a finding at or above a level, a loss of speed.
+/// Exit code if `--fail-on` was met: a finding at or above a level, a loss of speed.
 pub const FOUND: u8 = 1;
 
-/// The exit code of who was ended by a signal, as shells have it.
+/// The exit code after a signal, as in shells.
 pub fn signal_code(signal: i32) -> u8 {
     Exit::Signal(signal).code()
 }
 
-/// A name that nothing has: with the nearest that something has, and with all.
+/// An unknown name, with the nearest existing one, and with all.
 pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Failure {
     let near = record::glossary::find_nearest(name, names.clone());
     let hint = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
@@ -33,7 +33,7 @@ pub enum Failure {
     Input {
         /// The file.
         path: PathBuf,
-        /// What is the matter with it, and the way out.
+        /// The problem, and the remedy.
         why: String,
     },
     /// Something cannot be written.
@@ -46,24 +46,24 @@ pub enum Failure {
         /// The way out.
         way_out: &'static str,
     },
-    /// A record cannot be written where it should be, and lies elsewhere.
+    /// A record could not be written to its destination, and was saved elsewhere.
     #[error(
         "{}: cannot be written: {error}; the record was saved as {} instead",
         visible(.path),
         visible(.saved)
     )]
     Rescued {
-        /// Where it should be.
+        /// Its intended path.
         path: PathBuf,
         /// The system's error.
         error: io::Error,
-        /// Where it lies.
+        /// Its path.
         saved: PathBuf,
     },
     /// It cannot be done on this machine.
     #[error("{0}")]
     Cannot(String),
-    /// The command that was to be run cannot be started. Exit code 127 or 126, as shells have it.
+    /// The command cannot be started. Exit code 127 or 126, as in shells.
     #[error("{0}")]
     Refused(SpawnError),
 }
@@ -79,7 +79,7 @@ impl Failure {
         Failure::Cannot(words.into())
     }
 
-    /// The exit code: 2 for wrong usage, 3 when it could not be done, 127 and 126 for a command that cannot be started.
+    /// The exit code: 2 for wrong usage, 3 for a failure, 127 and 126 for a command that cannot be started.
     pub fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
@@ -89,7 +89,7 @@ impl Failure {
         }
     }
 
-    /// The same with this way out, where it is of something that cannot be written.
+    /// The same with this remedy, if something cannot be written.
     pub fn with_way_out(self, way_out: &'static str) -> Self {
         match self {
             Failure::Output { path, error, .. } => Failure::Output { path, error, way_out },
@@ -97,13 +97,13 @@ impl Failure {
         }
     }
 
-    /// Whether the reader of standard output has left, which is no error (`linespeed inspect | head -3`).
+    /// Whether the reader of standard output has exited, which is not an error (`linespeed inspect | head -3`).
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Failure::Output { path: None, error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// One line, whatever a file brought into the words.
+/// One line, whatever text a file contributed.
 fn one_line(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

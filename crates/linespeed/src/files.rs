@@ -1,4 +1,4 @@
-//! Where records, pages and texts lie, and that they are written whole.
+//! Locations of records, pages and texts, and atomic writes.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -15,12 +15,12 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// The system's errors where there is no file of settings.
+/// System errors that mean that there is no settings file.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
-/// A file of settings is a page of text.
+/// Maximum size of a settings file.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
 
-/// Writes files; what lies in the state folder belongs to whoever ran sudo.
+/// Writes files; those in the state folder belong to the user who ran sudo.
 static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     let (own, named) = (places::state_folder(), places::named_state_folder());
     if let (Some(own), Some(named)) = (&own, &named)
@@ -44,8 +44,7 @@ pub fn recipes() -> Option<PathBuf> {
     places::config_folder().map(|folder| folder.join("recipes"))
 }
 
-/// A file of the user's settings: where it lies, its text, and whether it is of the user that we run as, or root's. `None` where
-/// there is none.
+/// A file of the user's settings: its path, its text, and whether it belongs to the current user or root. `None` if there is none.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
     // Root reads for a user what that user may read.
@@ -67,22 +66,22 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(WRITER.check(path)?)
 }
 
-/// Writes `text` to `path`, whole.
+/// Writes `text` to `path` atomically.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(WRITER.write(path, text)?)
 }
 
-/// Writes `text` to `path`, whole, and waits neither for a disk nor for who might read it.
+/// Writes `text` to `path` atomically, without waiting for a disk or a reader.
 pub fn refresh(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(WRITER.refresh(path, text)?)
 }
 
-/// Writes what was just measured, and returns where it lies.
+/// Writes a new measurement, and returns its path.
 pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, Failure> {
     Ok(WRITER.write_or_rescue(path, named, text)?)
 }
 
-/// Lets a label stand for a record; one that it stood for before is named, since nothing else is lost.
+/// Sets a label for a record; reports the record that had it before.
 pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
@@ -92,14 +91,14 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps the index of a folder of records where the folder is ours; lists are only slower without one.
+/// Saves the index of a records folder if the folder is ours; without it, lists are only slower.
 pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);
     }
 }
 
-/// The same after a record was written, where it lies in that folder.
+/// The same after a record was written, if it is in that folder.
 pub fn extend_index(record: &Path) {
     let own = places::state_folder().filter(|own| record.parent() == Some(own));
     if let Some(own) = own {
@@ -107,19 +106,19 @@ pub fn extend_index(record: &Path) {
     }
 }
 
-/// The key that pseudonyms follow from, and what is to be known of it.
+/// The key of pseudonyms, with a warning if needed.
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())
         .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
-/// Which names are one host's by the keys that lie in the folders of records.
+/// Which names belong to the same host, from the keys in the folders of records.
 pub fn aliases() -> Aliases {
     let folders = places::state_folders();
     Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())
 }
 
-/// Creates a folder that the user wants filled, with those above it.
+/// Creates a folder named by the user, including its parents.
 pub fn create(folder: &Path) -> Result<(), Failure> {
     let failed =
         |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "choose another folder" };

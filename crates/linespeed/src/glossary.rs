@@ -1,4 +1,4 @@
-//! The whole glossary, of all crates: what `linespeed explain` shows and `docs/glossary.md` is made of.
+//! The glossary of all crates: the source of `linespeed explain` and `docs/glossary.md`.
 
 use record::glossary::{Glossary, Group};
 

@@ -1,4 +1,4 @@
-//! linespeed: how far a Linux machine runs below the speed of its own hardware.
+//! linespeed: measures how far a Linux machine runs below its hardware's speed.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use overhead::first_process;
 
-/// The stack that every command finds room in, bytes.
+/// Stack size that is sufficient for every command, bytes.
 const STACK: u64 = 512 << 10;
 
 fn main() -> ExitCode {
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Some(limit) => {
             let (limit, least) = (limit >> 10, STACK >> 10);
             eprintln!(
-                "linespeed: the stack is limited to {limit} KiB, and {least} are needed: ulimit -s {least}"
+                "linespeed: the stack is limited to {limit} KiB, but {least} KiB are required: ulimit -s {least}"
             );
             ExitCode::from(3)
         }

@@ -99,7 +99,7 @@ pub enum Command {
     Fleet(Fleet),
     /// Show how this machine's results changed over time
     History(History),
-    /// Convert other tools' output into a record
+    /// Convert the output of other tools into a record
     Import(Import),
     /// Show published results of other machines, or compare with them
     Reference(Reference),
@@ -141,7 +141,7 @@ pub enum Command {
     },
 }
 
-/// A list of CPUs. Two commas in a row are a slip, of which nobody knows what was meant.
+/// A list of CPUs. Two consecutive commas are an error, because the intention is unclear.
 fn cpu_list(text: &str) -> Result<CpuList, String> {
     if text.contains(',') && text.split(',').any(|part| part.trim().is_empty()) {
         return Err("a number is missing next to a comma; use a list such as 0-3,8".to_owned());
@@ -156,7 +156,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "use a time above 0, for instance 30s or 5m".to_owned())
 }
 
-/// A file that is written beside what is printed.
+/// A file written in addition to the printed output.
 fn file(name: &str) -> Result<PathBuf, String> {
     if name == "-" { Err("use /dev/stdout for standard output".to_owned()) } else { Ok(name.into()) }
 }
@@ -179,11 +179,11 @@ pub struct Run {
     pub forms: WakeupForms,
 }
 
-/// Wake-ups of a thread that fit its memory.
+/// Maximum number of wake-ups of a thread, limited by memory.
 const MOST_WAKEUPS: f64 = 2e7;
 
 impl Run {
-    /// An option that is about wake-ups alone.
+    /// An option that applies only to wake-ups.
     pub fn about_wakeups(&self) -> Option<&'static str> {
         let given = [
             (self.forms.cyclictest, "--cyclictest"),
@@ -206,7 +206,7 @@ impl Run {
         }
     }
 
-    /// Refuses a form of a figure that is not measured, and more wake-ups than fit.
+    /// Rejects the format of a result that is not measured, and too many wake-ups.
     fn check(&self) -> Result<(), Failure> {
         let wakeups = self.wakeups();
         let count = wakeups.seconds.unwrap_or(0.0) * 1e9 / f64::from(wakeups.interval_ns);
@@ -247,7 +247,7 @@ pub struct Measuring {
     pub fail_on: Vec<FailOn>,
 }
 
-/// What form the result has, and where it goes.
+/// The format and destination of the result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Out {
@@ -284,7 +284,7 @@ pub struct Out {
     /// Print neither report nor progress
     #[arg(short, long, global = true)]
     pub quiet_output: bool,
-    /// Print each step and its time to stderr
+    /// Print each step and its duration to stderr
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// Use color: auto, always, never [default: auto]
@@ -300,7 +300,7 @@ pub struct Out {
 }
 
 impl Out {
-    /// The form that was asked for; `None`: the report.
+    /// The requested format; `None`: the report.
     pub fn form(&self) -> Option<Form> {
         let asked = [
             (self.json, Form::Json),
@@ -311,7 +311,7 @@ impl Out {
         asked.into_iter().find_map(|(asked, form)| asked.then_some(form))
     }
 
-    /// The form of what --output names.
+    /// The format of the file of --output.
     pub fn form_of_file(&self) -> Form {
         self.form().unwrap_or(self.output.as_deref().map_or(Form::Json, Form::of_file))
     }
@@ -339,7 +339,7 @@ impl Measuring {
 }
 
 impl Options {
-    /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
+    /// Rejects global flags that do not apply to this command and would be ignored.
     fn check(&self, matches: &clap::ArgMatches) -> Result<(), Failure> {
         // Without a command it is what `run` does.
         let Some((name, given)) = matches.subcommand() else { return self.measuring.check_fail_on("run") };

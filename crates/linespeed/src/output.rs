@@ -10,10 +10,10 @@ use report::view::Form;
 use crate::failure::Failure;
 use crate::options::{Color, Out};
 
-/// Columns when nobody shows: what people paste into mails and tickets.
+/// Width without a terminal: suitable for mails and tickets.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Wider lines are not read more easily.
+/// Maximum width; wider lines are not easier to read.
 const MOST_WIDTH: usize = 160;
 
 /// How to print on standard output.
@@ -36,43 +36,42 @@ fn style_on(out: &Out, file: impl IsTerminal + AsFd) -> Style {
     Style { width, color, ascii: !terminal::knows_utf8(&file), root: os::is_root(), ..Style::default() }
 }
 
-/// The text in signs that are known where it goes.
+/// The text in characters that the destination supports.
 fn plain(text: String, file: impl IsTerminal) -> String {
     if terminal::knows_utf8(&file) { text } else { to_ascii(&text) }
 }
 
-/// The longest complaint: a few lines.
+/// Maximum length of an error message: a few lines.
 const MOST_COMPLAINT: usize = 2_000;
 
-/// Writes to standard error what went wrong. What a file or a flag brought into the words cannot act on the terminal; and
-/// where nobody can be shown, nothing is.
+/// Writes an error to standard error. Text from a file or flag cannot affect the terminal; write failures are ignored.
 pub fn complain(words: &str) {
     let short: String = words.chars().take(MOST_COMPLAINT).collect();
     let safe = plain(report::terminal::safe(&short), io::stderr());
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
 }
 
-/// The same, unless nothing is to be noted.
+/// The same, unless output is off.
 pub fn notice(out: &Out, words: &str) {
     if !out.quiet_output {
         complain(words);
     }
 }
 
-/// The same with `--verbose` alone.
+/// The same, only with `--verbose`.
 pub fn verbose(out: &Out, words: &str) {
     if out.verbose {
         complain(words);
     }
 }
 
-/// Prints text on standard error; where nobody can be shown, nothing is.
+/// Prints text on standard error; write failures are ignored.
 pub fn print_error(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Prints a report, what is longer than a terminal through a pager unless `--no-pager`.
+/// Prints a report, through a pager if it is longer than the terminal, unless `--no-pager`.
 pub fn page(text: &str, out: &Out) -> Result<(), Failure> {
     let is_long = terminal::rows(&io::stdout()).is_some_and(|rows| text.lines().count() > rows);
     if is_long && !out.no_pager && terminal::page(text) { Ok(()) } else { print(text) }

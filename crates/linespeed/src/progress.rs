@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar with the time left on a terminal, lines with `--verbose`, else nothing.
+//! Progress on standard error: a bar with the time left on a terminal, lines with `--verbose`, otherwise nothing.
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use os::child::Process;
 use crate::options::Out;
 use crate::output;
 
-/// Shows how far a run is.
+/// Shows the progress of a run.
 pub struct Shown<'a> {
     out: &'a Out,
     bar: Option<ProgressBar>,
@@ -53,7 +53,7 @@ impl<'a> Shown<'a> {
         self.begin(&name, seconds);
     }
 
-    /// A run of `all` is done.
+    /// One run of `all` is done.
     pub fn done(&mut self, done: usize, all: usize, says: &str) {
         self.verbose(&format!("{done} of {all}: {says}"));
         self.advance(done as f64 / all.max(1) as f64);

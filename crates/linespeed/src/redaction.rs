@@ -1,4 +1,4 @@
-//! `--redact`: names taken out of records before anything is made of them.
+//! `--redact`: removes names from records before they are used.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// The account that may do all: its name shows nobody's.
+/// The root account, whose name does not identify a person.
 const ROOT: &str = "root";
 
-/// Pseudonyms that know who asks; `None` where names stay.
+/// Pseudonyms that include the current user; `None` if names stay.
 pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     if !options.out.redact {
         return Ok(None);
@@ -34,26 +34,26 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Warns of what sentences may still contain.
+/// Warns about names that sentences may still contain.
 pub fn end(pseudonyms: &Pseudonyms) {
     if let Some(remark) = pseudonyms.remark() {
         output::complain(&remark.to_string());
     }
 }
 
-/// What names files, machines and records have in what is made of many records.
+/// Names of files, machines and records in results of many records.
 pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }
 
-/// Gives the warning of [`end`] for these.
+/// Prints the warning of [`end`] for these.
 pub fn end_names(names: &Names) {
     if let Names::Pseudonyms(all) = names {
         end(&all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }
 
-/// Something without names, where it has any.
+/// A value with names removed, if it has any.
 pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
     redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
@@ -77,7 +77,7 @@ pub fn redact(options: &Options, record: &mut Record) -> Result<(), Failure> {
     redact_all(options, [record]).map(drop)
 }
 
-/// Sources likewise, with what they are called and where they lie.
+/// Sources likewise, with their names and locations.
 pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), Failure> {
     let pseudonyms = redact_all(options, sources.iter_mut().map(|source| &mut source.record))?;
     let Some(mut pseudonyms) = pseudonyms else { return Ok(()) };
@@ -96,7 +96,7 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
     Ok(())
 }
 
-/// How a file is called where names are shown: without its folders, which show whose it is.
+/// The displayed name of a file: without its folders, which show its owner.
 pub fn shown(options: &Options, path: &Path) -> String {
     let name = path.file_name().filter(|_| options.out.redact);
     visible(name.map_or(path, Path::new))
@@ -107,12 +107,12 @@ pub fn refused(options: &Options, why: &SpawnError) -> String {
     if options.out.redact { why.clone().with_program("COMMAND").to_string() } else { why.to_string() }
 }
 
-/// What an argument that names a record is called.
+/// The name of an argument that refers to a record.
 pub fn argument<'a>(options: &Options, argument: &'a str) -> &'a str {
     if options.out.redact && argument != HERE { "RECORD" } else { argument }
 }
 
-/// The host's name as files are called by it.
+/// The host's name as used in file names.
 pub fn host<'a>(options: &Options, name: Option<&'a str>) -> Option<&'a str> {
     if options.out.redact { Some(record::file_name::REDACTED) } else { name }
 }

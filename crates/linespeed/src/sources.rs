@@ -1,5 +1,4 @@
-//! What an argument of `compare` and `show` stands for: a record's file, a label, `.` for this
-//! machine's newest record, or `reference:NAME`.
+//! The meaning of an argument of `compare` and `show`: a record's file, a label, `.` for this machine's newest record, or `reference:NAME`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +16,7 @@ pub fn say_note(source: &Source, out: &Out) {
     source.note.iter().for_each(|note| crate::output::notice(out, note));
 }
 
-/// Reads every argument. `prepare` drops what is not needed of each.
+/// Reads every argument. `prepare` drops the unneeded parts of each record.
 pub fn read_all(arguments: &[String], prepare: impl Fn(&mut Record)) -> Result<Vec<Source>, Failure> {
     let read = |argument: &String| {
         let mut source = read(argument)?;
@@ -30,7 +29,7 @@ pub fn read_all(arguments: &[String], prepare: impl Fn(&mut Record)) -> Result<V
     Ok(sources)
 }
 
-/// The record that an argument stands for.
+/// The record of an argument.
 pub fn read(argument: &str) -> Result<Source, Failure> {
     if argument == HERE {
         return this_machine();
@@ -46,7 +45,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// What to type for a record saved here: its name alone, if that finds it.
+/// What to type for a record saved here: only its name, if that finds it.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds =
@@ -61,7 +60,7 @@ pub fn locate(argument: &str) -> PathBuf {
     known.unwrap_or(path)
 }
 
-/// A record's file; `-` is standard input, `reference:NAME` a machine that ships with linespeed.
+/// A record's file; `-` is standard input, `reference:NAME` a built-in reference machine.
 fn file(path: &Path) -> Result<Record, Failure> {
     if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX)) {
         let machine = reference_machine(name)?;
@@ -84,7 +83,7 @@ fn file(path: &Path) -> Result<Record, Failure> {
     Record::read_within(from, memory_left()).map_err(|error| refused(error.to_string()))
 }
 
-/// What this process may still take of memory, bytes.
+/// Memory that this process may still allocate, bytes.
 fn memory_left() -> u64 {
     let of_machine = machine::memory_left(&machine::Root::live()).unwrap_or(u64::MAX);
     of_machine.min(os::address_space_left().unwrap_or(u64::MAX))
@@ -95,12 +94,12 @@ pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Fail
     reference::find(name).ok_or_else(|| unknown_reference(name))
 }
 
-/// Names that may have been meant by one that no reference machine has: as many as a line holds.
+/// Suggestions for an unknown reference machine: as many as fit on a line.
 const MOST_MEANT: usize = 4;
-/// Letters of a name that nothing has which are shown.
+/// Maximum length shown of an unknown name.
 const SHOWN_OF_NAME: usize = 40;
 
-/// A name that no reference machine has, with those that may have been meant.
+/// An unknown reference machine, with suggestions.
 fn unknown_reference(name: &str) -> Failure {
     let meant: Vec<String> = reference::find_meant(name).into_iter().map(str::to_owned).collect();
     let meant = if meant.is_empty() {
@@ -112,24 +111,23 @@ fn unknown_reference(name: &str) -> Failure {
     Failure::Usage(format!("no reference machine {name:?}{meant} linespeed reference lists all"))
 }
 
-/// This host's name; the kernel's word for a host that nobody named is none, as in its records.
+/// This host's name; `None` for the kernel's word for an unnamed host, as in its records.
 pub fn host() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
 }
 
-/// What records call a host: by its name, and by its pseudonyms where they were redacted here.
+/// The names of a host in records: its own name, and its pseudonyms in records redacted here.
 pub fn names_of(host: &str) -> Vec<String> {
     files::aliases().of(host)
 }
 
-/// The record that stands for this machine.
+/// The record that represents this machine.
 pub fn newest() -> Option<store::Newest> {
     store::newest(&os::places::state_folders(), &names_of(&host()))
 }
 
-/// The newest record of this machine: of a run of everything where there is one, and no quick one where there is a better, else
-/// the one with the most metrics.
+/// The newest record of this machine: from a full run if there is one, preferably not a quick one; otherwise the one with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folders = os::places::state_folders();
     let Some(found) = newest() else {

@@ -1,4 +1,4 @@
-//! Other processes that work during a measurement: those with the most CPU time between two samples.
+//! Other processes that run during a measurement: those with the most CPU time between two samples.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
-/// Processes with at least this many CPUs, the busiest, are sampled, for this long.
+/// Processes that use at least this many CPUs are sampled, the busiest of them, for this long.
 const WORTH_ASKING: f64 = 0.05;
 const MOST_ASKED: usize = 3;
 const ASKED_FOR: Duration = Duration::from_millis(600);
@@ -32,7 +32,7 @@ impl Beside {
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Those that worked since then, the busiest first, without this process, the given ones, and their children.
+    /// Those that ran since then, busiest first, excluding this process, the given ones, and their children.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -45,7 +45,7 @@ impl Beside {
         all
     }
 
-    /// Samples the busiest of them once the measurement is over: what they use beside CPU time.
+    /// Samples the busiest of them after the measurement: what they use besides CPU time.
     pub fn ask(self, all: &mut [Process], known: Hierarchy) {
         let least = WORTH_ASKING * self.began.elapsed().as_secs_f64();
         let busy = all.iter_mut().filter(|one| one.cpu >= least && !one.ended);
@@ -58,7 +58,7 @@ impl Beside {
     }
 }
 
-/// Where a process belongs: the innermost service, scope or container of its cgroup, else its cgroup, else a PID namespace of its own;
+/// The owner of a process: the innermost service, scope or container of its cgroup, otherwise its cgroup, otherwise its separate PID namespace;
 /// `None` in a user's session, and in the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;

@@ -12,7 +12,7 @@ const OTHER: &str = "/proc/1";
 /// The namespace of all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
-/// What was found at the start of a watch.
+/// What was available at the start of an observation.
 pub(crate) struct Found<'a> {
     pub(crate) look: &'a Look,
     pub(crate) heat: &'a Heat,

@@ -11,9 +11,9 @@ use record::{Coverage, CpuList, Unavailable, text};
 
 use crate::pace::Pace;
 
-/// The most CPUs whose counters are read: reading another CPU's interrupts it.
+/// Maximum number of CPUs whose counters are read: reading the counter of another CPU interrupts that CPU.
 const MOST_CPUS: usize = 48;
-/// The most descriptors that this needs: some nine events per CPU for the machine and for a cgroup, and the controllers'.
+/// Maximum number of descriptors needed: some nine events per CPU, for the machine and for a cgroup, and those of the memory controllers.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
 /// The share of one CPU that reading each kind may use.
 const SHARE: f64 = 0.0003;
@@ -144,7 +144,7 @@ impl Hardware {
         Some(line)
     }
 
-    /// Puts into an interval what was counted; `last`: nothing follows.
+    /// Adds the counts to an interval; `last`: no interval follows.
     pub(crate) fn read_into(&mut self, interval: &mut Interval, last: bool) {
         interval.cores = self.machine.as_mut().and_then(|counters| counters.read(last));
         let group = self.group.as_mut().and_then(|(_, counters)| counters.as_mut());

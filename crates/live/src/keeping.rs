@@ -19,7 +19,7 @@ pub struct Keeping {
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
-    /// For how long the machine was suspended since, s.
+    /// How long the machine was suspended since then, s.
     asleep: f64,
     written: Instant,
 }
@@ -31,7 +31,7 @@ impl Keeping {
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
         // Readers of the file during the recording, or after it was killed, see this.
-        record.ended = Ended::Failed { reason: "written while it watched".to_owned() };
+        record.ended = Ended::Failed { reason: "saved during the recording".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
         Self { watch, coverage: Vec::new(), record, began: now, asleep: 0.0, written: now }

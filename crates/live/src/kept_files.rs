@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use machine::Root;
 
-/// The most files of one kind to keep open, a quarter of a process's usual limit; the others are opened each time.
+/// Maximum number of files of one kind to keep open, a quarter of the usual limit of a process; others are opened each time.
 pub(crate) const MOST_OPEN: usize = 256;
 /// Bytes per read: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
 const PIECE: usize = 4096;
@@ -58,7 +58,7 @@ impl KeptFiles {
         self.open.contains_key(&key).then_some((text, known))
     }
 
-    /// Closes all but those.
+    /// Closes all others.
     pub(crate) fn retain(&mut self, keep: impl Fn(i32) -> bool) {
         self.open.retain(|key, _| keep(*key));
     }

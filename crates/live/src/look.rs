@@ -74,7 +74,7 @@ impl Look {
         self.pressure.iter().any(Option::is_some)
     }
 
-    /// What else /proc should show and whether it does, by the names that coverage has.
+    /// Other sources in /proc and whether they are available, by their names in the coverage.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let all = [
             ("CPU times", Some(self.stat.is_some())),

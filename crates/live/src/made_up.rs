@@ -1,8 +1,8 @@
-//! A machine's tree made up for a unit test: files below a temporary folder.
+//! A synthetic tree of a machine for unit tests: files in a temporary folder.
 
 use machine::Root;
 
-/// A tree that goes away with its value.
+/// A tree that is removed when dropped.
 pub(crate) struct Tree(tempfile::TempDir);
 
 impl Tree {

@@ -1,4 +1,4 @@
-//! Expensive work is done rarely: each source has a budget, a share of one CPU.
+//! Expensive work is done rarely: each source has a budget as a share of one CPU.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ impl Pace {
         Self { share, next: None }
     }
 
-    /// Does it when it may be done again, or when it must.
+    /// Runs the work if it is allowed again, or required.
     pub(crate) fn run<T>(&mut self, must: bool, work: impl FnOnce() -> T) -> Option<T> {
         let from = Instant::now();
         if !must && self.next.is_some_and(|next| from < next) {

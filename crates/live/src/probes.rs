@@ -1,4 +1,4 @@
-//! The probe: memory's latency node by node, the delivered clock, how late a timer comes.
+//! The probe: memory latency node by node, the actual clock, and timer delay.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use record::live::Probe;
 use record::machine::Node;
 use record::{CpuList, Summary};
 
-/// The most nodes that are probed.
+/// Maximum number of nodes probed.
 const MOST_NODES: usize = 16;
 
 /// One node's.
@@ -63,8 +63,8 @@ impl Probes {
         self.late_us.push(late.as_secs_f64() * 1e6);
     }
 
-    /// Reads the clock, and probes the memory of each node once. After a sleep the first microseconds are slower by a tenth: code comes
-    /// from memory, and interrupts end. So the best of several readings counts, as in a measurement.
+    /// Reads the clock, and probes the memory of each node once. After a sleep, the first microseconds are a tenth slower, because code is loaded
+    /// from memory and interrupts finish. So the best of several readings counts, as in a measurement.
     pub(crate) fn hear_memory(&mut self) {
         self.clocks.push(look_at_clock());
         let several = self.nodes.len() > 1;
@@ -81,7 +81,7 @@ impl Probes {
         }
     }
 
-    /// The readings since this was asked last.
+    /// The readings since the last call.
     pub(crate) fn take(&mut self) -> Option<Probe> {
         let summary = |all: &mut Vec<f64>| {
             let all = std::mem::take(all);

@@ -12,17 +12,17 @@ use crate::kept_files::{KeptFiles, MOST_OPEN};
 
 /// Processes that an interval names.
 pub(crate) const MOST_NAMED: usize = 8;
-/// The most processes stored between two scans; others are ignored.
+/// Maximum number of processes stored between two scans; others are ignored.
 const MOST_KEPT: usize = 200_000;
-/// The most ended processes stored until the end of an interval.
+/// Maximum number of ended processes stored until the end of an interval.
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
 /// After this many scans the list of processes is read again even if nothing seems to have started: one may have become visible.
 const LISTED_FOR: u32 = 30;
 
-/// What is stored between scans to make one cheap: for a process that slept it takes a third of reading its whole accounting, and listing
-/// all takes as long as reading a third of them.
+/// State stored between scans to make them cheap: for a process that slept, checking takes a third of the time of reading its accounting, and
+/// listing all processes takes as long as reading a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
@@ -31,7 +31,7 @@ pub(crate) struct Files {
     turns: KeptFiles,
     /// Its text at the last scan.
     last_turns: HashMap<i32, String>,
-    /// The processes that there were, and the last number that was given out then.
+    /// The existing processes, and the last PID assigned at that time.
     listed: Vec<i32>,
     last_given: Option<String>,
     looks: u32,
@@ -95,7 +95,7 @@ impl Processes {
         Self { there: all, ended: Vec::new() }
     }
 
-    /// What a process has had until now.
+    /// The CPU time of a process so far.
     pub(crate) fn account(&self, pid: i32) -> Option<&Stat> {
         self.there.get(&pid)
     }
@@ -115,7 +115,7 @@ impl Processes {
         self.ended.clear();
     }
 
-    /// Those with the most CPU time from this scan to `now`, the busiest first; an ended one counts up to its last scan. `is_own`: which
+    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its last scan. `is_own`: which
     /// ones to leave out.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();

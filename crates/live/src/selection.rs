@@ -6,11 +6,11 @@ use std::fmt;
 use machine::Root;
 use machine::cgroups::{Cgroups, Version, walk};
 
-/// The most cgroup folders that are searched.
+/// Maximum number of cgroup folders searched.
 const MOST_FOLDERS: usize = 20_000;
-/// The most processes that are watched.
+/// Maximum number of processes watched.
 const MOST_PROCESSES: usize = 4096;
-/// Fewer digits of a container's ID are ambiguous.
+/// Minimum length of a container ID.
 const LEAST_ID: usize = 6;
 
 /// What is watched.
@@ -26,10 +26,10 @@ pub enum Selection {
     Container(String),
 }
 
-/// Why nothing can be watched.
+/// Why nothing can be observed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// No cgroup is of that name.
+    /// There is no cgroup with that name.
     #[error("no cgroup for {0} is visible; list them with systemd-cgls, or use -p PID")]
     NoGroup(Selection),
     /// Several are.

@@ -1,4 +1,4 @@
-//! Some processes of a machine, watched beside the whole of it: what `linespeed stat -p` sees of them, interval by interval.
+//! Selected processes, observed together with the whole machine: the data of `linespeed stat -p`, interval by interval.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -41,15 +41,15 @@ pub enum ServiceError {
 /// What some processes did in an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
-    /// As of a command that ran for this long.
+    /// Like those of a command that ran for this long.
     pub(crate) measurements: Vec<Measurement>,
     /// The threads with most CPU time.
     pub(crate) threads: Vec<Thread>,
     /// Their numbers.
     pids: Vec<i32>,
-    /// Processes that those which were named have started.
+    /// Processes started by the named ones.
     below: u64,
-    /// Threads that were seen.
+    /// Threads that were observed.
     seen: u64,
 }
 
@@ -90,7 +90,7 @@ impl Service {
         &self.selection
     }
 
-    /// Finds them again: processes come and go. Those that ended after being listed are dropped.
+    /// Finds them again: processes come and go. Processes that ended after being listed are dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
         // A cgroup may have thousands, hardly any of which comes or goes in an interval.
@@ -170,7 +170,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
 }
 
 impl Done {
-    /// Takes from an interval of the whole machine what throttled these processes: their cgroup's quota.
+    /// Takes the throttling of these processes by their cgroup's quota from an interval of the whole machine.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {

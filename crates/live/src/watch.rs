@@ -68,7 +68,7 @@ pub struct Watch {
     own_ns: f64,
 }
 
-/// The most processes of an interval with results from samples, and the least share of all CPUs for one: judging one takes as long as
+/// Maximum number of processes in an interval with results from samples, and minimum share of all CPUs for each: judging one takes as long as
 /// judging all.
 const SAMPLED: usize = 3;
 const WORTH_SAMPLES: f64 = 0.1;
@@ -176,8 +176,8 @@ impl Watch {
         self.hardware.count_group(&self.root, selection.counted_folder(&self.root), &self.cpus)
     }
 
-    /// As [`Self::watch`], but for some processes of the machine: with their threads instead of the machine's processes, and their results
-    /// as those of a command that ran for this long.
+    /// Like [`Self::watch`], but for selected processes: with their threads instead of the machine's processes, and results like those of a
+    /// command that ran for this long.
     pub fn watch_beside(
         &mut self,
         service: Option<&mut Service>,

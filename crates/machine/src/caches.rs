@@ -1,6 +1,6 @@
 //! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, at the first CPU that
-//! shares it, and occurs once in the machine.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, from the first CPU that shares it, and is listed
+//! once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,12 +13,12 @@ use crate::root::Root;
 
 /// More caches than any CPU has: today four, or five with a cache on the memory side.
 const MAX_INDEX: u32 = 15;
-/// Deepest level believed; today's deepest is 4.
+/// Maximum plausible level; the deepest today is 4.
 const MAX_LEVEL: u32 = 8;
-/// Most ways believed; the most today are some hundred.
+/// Maximum plausible number of ways; today's maximum is about a hundred.
 const MAX_WAYS: u32 = 65_536;
 
-/// No cache is larger (1 TiB); the largest today is about 1 GiB.
+/// Maximum plausible size (1 TiB); the largest today is about 1 GiB.
 const MAX_BYTES: u64 = 1 << 40;
 
 /// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
@@ -75,12 +75,12 @@ struct Reader<'a> {
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
-    /// True ways by size, line size and reported ways.
+    /// Actual ways, from size, line size and reported ways.
     ways: HashMap<(u64, u32, u32), u32>,
 }
 
 impl Reader<'_> {
-    /// The cache `index` of `cpu`, with those sharers that have none of its level and kind yet.
+    /// The cache `index` of `cpu`, with those of the sharing CPUs that have no cache of its level and kind yet.
     fn cache(&mut self, cpu: u32, index: u32) -> Option<Cache> {
         let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
         let level = self.file(&folder, "level", |text| {
@@ -99,8 +99,8 @@ impl Reader<'_> {
         Some(Cache { level, kind, bytes, line, ways, cpus })
     }
 
-    /// The number of ways that follows from size, line size and number of sets. Firmware may put a number into a field
-    /// that is too narrow for it: Kunpeng 920's last level has 2,048 sets of 128 ways and reports 15.
+    /// The number of ways that follows from size, line size and number of sets. A number may exceed the firmware's field: the last level of
+    /// Kunpeng 920 has 2,048 sets of 128 ways but reports 15.
     fn true_ways(&mut self, folder: &str, shape: (u64, u32, u32)) -> u32 {
         if let Some(known) = self.ways.get(&shape) {
             return *known;

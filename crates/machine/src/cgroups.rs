@@ -1,4 +1,4 @@
-//! Where the cgroups of this process are: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each
+//! The locations of this process's cgroups: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each
 //! hierarchy is mounted), for version 1, version 2 and both together (cgroups(7)).
 
 use crate::root::Root;
@@ -137,7 +137,7 @@ impl Cgroups {
         self.folders(controller).filter(|(of, _)| *of == version).last().map(|(_, folder)| folder)
     }
 
-    /// Whether the process is in a group without any visible folder, so that its limits stay unknown.
+    /// Whether the process is in a group without a visible folder, so that its limits are unknown.
     pub fn hidden(&self) -> bool {
         self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Reads what may hold a clock down beside the settings of cpufreq.
+//! Reads possible clock limits other than cpufreq settings.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const MAX_PERCENT: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
 /// MSR_PM_ENABLE, IA32_HWP_CAPABILITIES and IA32_HWP_REQUEST.
 const HWP: [u64; 3] = [0x770, 0x771, 0x774];
 const THERMAL: &str = "/sys/class/thermal";
-/// The most zones, dies and devices read.
+/// Maximum number of zones, dies and devices read.
 const MAX_DEVICES: usize = 64;
-/// The most packages whose registers are read.
+/// Maximum number of packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
 /// Bits of a register that name a limiting cause, as far as it `has` them; the log bit of each is `log` bits higher.
@@ -46,7 +46,7 @@ const REASONS: &[(u32, HeldBy)] = &[
     (11, HeldBy::ShortPower),
 ];
 
-/// What holds the clocks now, as far as this process may read it: registers are root's alone.
+/// Current clock limits, as far as this process may read them: only root can read registers.
 pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHolders {
     let (holding, held_before, hwp) = registers(root);
     let most = |ms: fn(&Throttling) -> Option<u64>| heat.values().filter_map(ms).max().filter(|ms| *ms > 0);
@@ -152,7 +152,7 @@ fn uncore(root: &Root) -> Vec<UncoreClock> {
     dies.filter_map(clock).collect()
 }
 
-/// Devices that cool by lower clocks, above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
+/// Cooling devices that lower clocks, above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
 fn cooling(root: &Root) -> Vec<Cooling> {
     let devices = root.numbered(THERMAL, "cooling_device");
     let device = |number: u32| {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::made_up::Tree;
 
-    /// A register of a file that is sparse, as the device answers at its address.
+    /// A register from a sparse file, at the address that the device uses.
     fn msr(registers: &[(usize, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; 0x780];
         for (address, value) in registers {

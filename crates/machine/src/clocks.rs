@@ -14,7 +14,7 @@ use crate::text::{self, fields};
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The most policies whose current clock is read: each reading may cost an interrupt on that CPU.
+/// Maximum number of policies whose current clock is read: each reading may cause an interrupt on that CPU.
 const MAX_CURRENT: usize = 64;
 
 /// The cpufreq data of all CPUs, read once for the inventory and the conditions.
@@ -82,12 +82,12 @@ pub(crate) fn policies(root: &Root) -> Policies {
     Policies(policies)
 }
 
-/// Which files the first policies had: a file that none of them has is not searched for in the others.
+/// The files present in the first policies: a file that none of them has is not searched for in the others.
 #[derive(Default)]
 struct Present(BTreeMap<&'static str, bool>);
 
 impl Present {
-    /// How many policies are asked before a file counts as absent everywhere. Hybrid machines list the kinds of
+    /// Number of policies checked before a file counts as absent everywhere. Hybrid machines list the kinds of
     /// core one after another, but their drivers are the same.
     const TRIED: usize = 4;
 
@@ -186,7 +186,7 @@ pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     on_when_one.into_iter().find_map(|path| flag(&path).map(|on| (on, path)))
 }
 
-/// Hz from a file in kHz. Above 100 GHz or 0 it is no clock.
+/// Hz from a file in kHz. 0 or more than 100 GHz is not a clock.
 fn khz(text: String) -> Option<u64> {
     text.parse::<u64>().ok().filter(|khz| (1..=100_000_000).contains(khz)).map(|khz| khz * 1000)
 }

@@ -1,5 +1,5 @@
-//! What `/proc/cpuinfo` shows of the architecture, and of processors other than x86's and Arm's: each kernel has keys of its
-//! own (`show_cpuinfo` in arch/*/kernel).
+//! The architecture, and processors other than x86 and Arm, from `/proc/cpuinfo`: each architecture has its own keys (`show_cpuinfo` in
+//! arch/*/kernel).
 
 use record::machine::Processor;
 

@@ -1,4 +1,4 @@
-//! Which CPUs there are and which of them the kernel runs.
+//! Which CPUs are present and which of them are online.
 
 use record::machine::Cpu;
 use record::{Coverage, CpuList, Machine, text};
@@ -49,7 +49,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// Counts everything once the CPUs know their places. `allowed` stays absent for a captured tree.
+/// Counts everything after the CPUs have been placed. `allowed` stays absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
         // If some CPUs have no place, the number of places is unknown.
@@ -89,7 +89,7 @@ pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
     cpus.get_mut(index)
 }
 
-/// Sets something of each of these CPUs.
+/// Sets a property of each of these CPUs.
 pub(crate) fn set_each(cpus: &mut [Cpu], ids: &CpuList, set: impl Fn(&mut Cpu)) {
     for id in ids {
         if let Some(cpu) = cpu_mut(cpus, id) {

@@ -1,4 +1,4 @@
-//! Families of distributions: which one an os-release describes, and how it installs a package.
+//! Families of distributions: which one an os-release file describes, and how it installs packages.
 
 use serde::Deserialize;
 
@@ -8,9 +8,9 @@ use crate::text::assignment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
-    /// Debian, Ubuntu and what is made of them.
+    /// Debian, Ubuntu and derivatives.
     Debian,
-    /// Fedora, RHEL and what is made of them.
+    /// Fedora, RHEL and derivatives.
     Fedora,
     /// SUSE's.
     Suse,
@@ -20,7 +20,7 @@ pub enum Family {
     Alpine,
 }
 
-/// Each with the `ID`s of os-release that mean it, how people call it, and the command that installs.
+/// Each with its `ID`s in os-release, its displayed name, and the install command.
 const FAMILIES: [(Family, &str, &str, &str); 5] = [
     (Family::Debian, "debian ubuntu linuxmint raspbian deepin uos", "Debian, Ubuntu", "apt install"),
     (
@@ -35,7 +35,7 @@ const FAMILIES: [(Family, &str, &str, &str); 5] = [
 ];
 
 impl Family {
-    /// The one that this text of os-release describes: by its `ID`, else by what it is like.
+    /// The family described by this os-release text: from `ID`, otherwise from `ID_LIKE`.
     pub fn find(os_release: &str) -> Option<Self> {
         let ids = ["ID", "ID_LIKE"].into_iter().filter_map(|key| assignment(os_release, key));
         ids.flat_map(str::split_whitespace).find_map(|id| {
@@ -44,7 +44,7 @@ impl Family {
         })
     }
 
-    /// All of them: each with its name for people, and the command that installs packages as root.
+    /// All distributions, each with its displayed name and the command that installs packages as root.
     pub fn all() -> impl Iterator<Item = (Self, &'static str, &'static str)> + Clone {
         FAMILIES.iter().map(|(family, _, people, install)| (*family, *people, *install))
     }

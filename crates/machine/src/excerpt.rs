@@ -1,4 +1,4 @@
-//! A machine of which a text quotes some files: their content counts, but conclusions from missing files do not.
+//! A machine of which a text quotes some files: their contents count, but missing files allow no conclusions.
 
 use std::collections::BTreeMap;
 

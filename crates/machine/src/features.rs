@@ -1,5 +1,4 @@
-//! Instruction-set features that matter for speed, out of the flags that the kernel lists, in a fixed order; and
-//! the widest vectors that they give.
+//! Instruction-set features that matter for speed, out of the flags that the kernel lists, in a fixed order; and the resulting vector width.
 
 /// Below the name of an architecture its features.
 const FEATURES: &str = include_str!("features.txt");

@@ -1,4 +1,4 @@
-//! What distinguishes this machine from others, without inspecting all of it.
+//! The identity of this machine, without a full inspection.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -10,10 +10,10 @@ use crate::text::{self, assignment, field};
 
 /// The longest build line stored, in characters; real ones have up to some 300.
 const MAX_VERSION: usize = 500;
-/// The most boot options stored, and the longest, in characters: a list of isolated CPUs may be long.
+/// Maximum number of boot options stored, and maximum length of each in characters: a list of isolated CPUs may be long.
 const MAX_OPTIONS: usize = 100;
 const MAX_OPTION: usize = 2000;
-/// Longest kernel configuration read, packed and unpacked. Distributions' have some 300 kB.
+/// Maximum size of a kernel configuration, compressed and uncompressed. Distributions' have some 300 kB.
 const MAX_CONFIG: usize = 4 << 20;
 
 /// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
@@ -112,7 +112,7 @@ fn config(root: &Root, release: Option<&str>) -> Option<String> {
     places.iter().find_map(|place| root.text(place))
 }
 
-/// The preemption model in force, from the surest source that can be read.
+/// The current preemption model, from the most reliable readable source.
 fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -> Option<&'static str> {
     let model = |word: &str| ["none", "voluntary", "full", "lazy"].into_iter().find(|model| *model == word);
     if root.text("/sys/kernel/realtime").is_some_and(|text| text == "1") {

@@ -1,8 +1,8 @@
-//! Which kind of core each CPU is, on machines with several kinds; `None` on all others.
+//! The kind of core of each CPU, on machines with several kinds; `None` on all others.
 //!
-//! Intel's kernels list the CPUs of each kind beside their counters, and Arm's cores have their own name (MIDR). For
-//! the rest the kernel's capacities decide, or the design does: cores with different first-level caches, or with
-//! highest clocks that are far apart (AMD's dense cores, which have the same caches), are of different kinds.
+//! On Intel, the kernel lists the CPUs of each kind with their counters; Arm cores have names (MIDR). On other machines the kernel's capacities
+//! decide, or the design: cores with different first-level caches, or with very different highest clocks (AMD's dense cores, which have the same
+//! caches), are of different kinds.
 
 use std::collections::BTreeMap;
 

@@ -58,7 +58,7 @@ pub struct Inspection {
     pub machine: Machine,
     /// The state it is in.
     pub snapshot: Snapshot,
-    /// What of both could not be read in full, why, and what would make it possible.
+    /// What could not be fully read, why, and what would make it possible.
     pub coverage: Vec<Coverage>,
 }
 
@@ -96,15 +96,14 @@ pub fn snapshot(root: &Root) -> Snapshot {
     snapshot::read(root, &clocks::policies(root))
 }
 
-/// Reads the present conditions after a run that began with `before`: the share of stolen time is that of the run.
+/// Reads the present conditions after a run that began with `before`; the share of stolen time is that of the run.
 pub fn snapshot_since(root: &Root, before: &Snapshot) -> Snapshot {
     let mut after = snapshot(root);
     after.steal_share = steal_between(before, &after);
     after
 }
 
-/// Share of all CPU time between two readings that the hypervisor took; `None` where the kernel does not tell or no
-/// time passed.
+/// Share of all CPU time between two readings that the hypervisor took; `None` if the kernel does not report it or no time passed.
 fn steal_between(before: &Snapshot, after: &Snapshot) -> Option<f64> {
     let spent = |name: &str| Some(after.cpu_seconds.get(name)? - before.cpu_seconds.get(name)?);
     let stolen = spent("steal")?;

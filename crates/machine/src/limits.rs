@@ -1,5 +1,5 @@
-//! What this process is limited to: affinity, cpuset, cgroup quota and memory limit, real-time priority, locked
-//! memory. Only what is below the machine itself counts as a limit.
+//! The limits of this process: affinity, cpuset, cgroup quota and memory limit, real-time priority, locked memory. Only limits below the
+//! machine's resources count.
 
 use record::{Coverage, CpuList, Machine, text};
 
@@ -14,7 +14,7 @@ const CAP_SYS_NICE: u32 = 23;
 /// The highest priority of SCHED_FIFO (sched(7)).
 const MAX_PRIORITY: u32 = 99;
 
-/// Fills [`Machine::limits`], and which CPUs and nodes are allowed.
+/// Fills [`Machine::limits`], and marks the allowed CPUs and nodes.
 pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     let status = root.text("/proc/self/status").unwrap_or_default();
@@ -147,8 +147,8 @@ struct Memory {
     version: Version,
 }
 
-/// The lowest limit among the group and its parents; and the least that any of them leaves, which need not be the
-/// same one: a parent is shared.
+/// The lowest limit of the group and its parents, and the smallest amount that any of them leaves, which may be a different group, because a
+/// parent is shared.
 fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     let mut tightest: Option<Memory> = None;
     for (version, folder) in cgroups.folders("memory") {

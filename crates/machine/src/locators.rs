@@ -1,4 +1,4 @@
-//! Which channel, and which package or node, a memory slot belongs to, read from the two free texts that firmware has for each slot.
+//! The channel, and the package or node, of a memory slot, read from the firmware's two free-form texts for each slot.
 //!
 //! Every board vendor writes them differently, and the same text has different meanings (`DIMM_A1` is channel A on a desktop and processor
 //! A on a PowerEdge). So a part only counts if every slot of the machine has it in the same text, and a letter alone only if it is
@@ -6,7 +6,7 @@
 
 use regex_lite::Regex;
 
-/// What was read for one slot.
+/// The result for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The channel, unique over the machine: `P0 CHANNEL A`, `CHANNEL 1`.
@@ -23,7 +23,7 @@ struct Location {
     controller: Option<u32>,
     /// After the word channel.
     channel: Option<String>,
-    /// A letter beside the word DIMM, and the number beside it.
+    /// A letter next to the word DIMM, and the number next to it.
     letter: Option<(String, u32)>,
 }
 
@@ -102,7 +102,7 @@ fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
     (first <= 1).then(|| numbers.iter().map(|number| number - first).collect())
 }
 
-/// Channels by the letters beside DIMM: if the same text also names the package, or on boards with more than one letter and at most two
+/// Channels by the letters next to DIMM: if the same text also names the package, or on boards with more than one letter and at most two
 /// slots per letter, as on desktops.
 fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;

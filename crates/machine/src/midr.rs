@@ -37,7 +37,7 @@ impl Midr {
     }
 }
 
-/// The makers and their parts: `41 ARM`, and below it `  d0c Neoverse-N1`.
+/// The vendors and their parts: `41 ARM`, and below it `  d0c Neoverse-N1`.
 const CORES: &str = include_str!("arm_cores.txt");
 
 /// The vendor of cores with this implementer code, as lscpu writes it.

@@ -1,4 +1,4 @@
-//! What the kernel does about each processor vulnerability that it knows.
+//! The kernel's mitigation of each known processor vulnerability.
 
 use record::{Coverage, Machine};
 

@@ -17,15 +17,15 @@ const NODES: &str = "/sys/devices/system/node";
 const TIERS: &str = "/sys/devices/virtual/memory_tiering";
 /// The folder of the DAX devices (Documentation/ABI/testing/sysfs-bus-dax).
 const DAX: &str = "/sys/bus/dax/devices";
-/// The most DAX devices read.
+/// Maximum number of DAX devices read.
 const MOST_DAX: usize = 1024;
-/// No memory is larger (1 PiB).
+/// Maximum plausible memory (1 PiB).
 const MAX_MEMORY: u64 = 1 << 50;
 /// The firmware's table holds bytes; 255 is "cannot be reached" (ACPI 6.5, 5.2.17).
 const MAX_DISTANCE: u32 = 255;
 /// No memory-side cache is larger (16 TiB).
 const MAX_SIDE_CACHE: u64 = 1 << 44;
-/// No memory is slower (1 ms) or faster (100 TB/s): the firmware's words for unknown are larger.
+/// Maximum plausible latency (1 ms) and bandwidth (100 TB/s): the firmware's values for "unknown" are larger.
 const MAX_LATENCY_NS: u64 = 1_000_000;
 const MAX_BANDWIDTH_MB: u64 = 100_000_000;
 

@@ -1,10 +1,10 @@
-//! Collects what is wrong in a tree: one sentence per kind, however many files are wrong in the same way.
+//! Collects problems of a tree: one sentence per kind, however many files have the same problem.
 
 use record::{CpuList, Text, text};
 
 use crate::root::Root;
 
-/// Complaints about files, gathered while a part of the inventory is read.
+/// Problems of files, collected while a part of the inventory is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The problem, the first file with it, and the number of others.
@@ -12,7 +12,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Notes that the file `path` is wrong in this way. Only the first is named: a thousand CPUs may share one mistake.
+    /// Notes that the file `path` has this problem. Only the first file is named: a thousand CPUs may share a problem.
     pub(crate) fn add(&mut self, what: &'static str, path: &str) {
         match self.kinds.iter_mut().find(|(known, ..)| *known == what) {
             Some((_, _, more)) => *more += 1,
@@ -44,7 +44,7 @@ impl Notes {
         }
     }
 
-    /// A list of CPUs or nodes; if a kernel has no list, from the mask beside it.
+    /// A list of CPUs or nodes; if a kernel has no list, from the corresponding mask.
     pub(crate) fn list(&mut self, root: &Root, path: &str) -> Option<CpuList> {
         let list = self.read(root, path, |text| text.parse().ok());
         let [of_caches, of_nodes] = [("cpu_list", "cpu_map"), ("cpulist", "cpumap")]

@@ -1,5 +1,5 @@
-//! The processor's kind: names, numbers, features, cycle counter. From `/proc/cpuinfo`, so that a captured tree of
-//! either architecture reads on either; the running machine's own registers complete it.
+//! The processor: names, numbers, features, cycle counter. From `/proc/cpuinfo`, so that a captured tree of one architecture can be read on the
+//! other; completed from the registers of the running machine.
 
 use record::machine::Processor;
 use record::{Coverage, Machine};
@@ -135,7 +135,7 @@ fn counter_hz(bogomips: &str) -> Option<u64> {
     (1e6..=1e10).contains(&hz).then_some(hz as u64)
 }
 
-/// What only the registers of the running processor show.
+/// Data available only in the registers of the running processor.
 #[cfg(target_arch = "x86_64")]
 mod native {
     use record::machine::Processor;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// The files.
 #[derive(Debug, Default)]
 pub(crate) struct Excerpt {
-    /// What each holds, by its path without the leading slash.
+    /// The contents of each file, by path without the leading slash.
     files: BTreeMap<String, String>,
     /// The names in each folder.
     folders: HashMap<String, BTreeSet<String>>,

@@ -1,5 +1,5 @@
 //! The folder below which `/proc`, `/sys` and the rest are read: `/` itself, or a tree captured on another
-//! machine. A captured tree is hostile input: no link leads out of it, nothing in it blocks or is unbounded.
+//! machine. A captured tree is untrusted input: no link leads out of it, and nothing in it can block or be unbounded.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
@@ -18,7 +18,7 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// Longest of the files that grow with the number of CPUs, some also with that of interrupts or scheduling domains.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
 const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
-/// The most entries of a folder that are read.
+/// Maximum number of entries read from a folder.
 const MAX_ENTRIES: usize = 100_000;
 /// Links followed in one path before it counts as a loop: the kernel's own limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -71,7 +71,7 @@ pub enum Why {
     /// It is longer than this many bytes.
     #[error("longer than {0} bytes")]
     TooLong(usize),
-    /// Its links go round in a circle.
+    /// Its links form a loop.
     #[error("its symbolic links form a loop")]
     LinkLoop,
     /// The system's own words for anything else.
@@ -102,7 +102,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// Whether the file is simply not there, which for most files only means an older kernel.
+    /// Whether the file does not exist, which for most files only means an older kernel.
     pub fn is_missing(&self) -> bool {
         self.why == Why::Missing
     }
@@ -114,7 +114,7 @@ impl Root {
         Self { path: PathBuf::from("/"), live: true, folders: Mutex::default(), excerpt: None }
     }
 
-    /// Some files of a machine by their paths, with their contents. Other files may exist that nobody quoted.
+    /// Some files of a machine by their paths, with their contents. Other files may be missing.
     pub fn excerpt<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let excerpt = Excerpt::new(files);
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
@@ -135,8 +135,8 @@ impl Root {
         self.excerpt.as_ref().map_or(Vec::new(), |excerpt| excerpt.folders_below(folder))
     }
 
-    /// A tree captured on a machine: a folder that holds its `sys` or `proc` (or both), or that holds one folder
-    /// which does, as archives unpack.
+    /// A tree captured on a machine: a folder that contains its `sys` or `proc` (or both), or a single folder that does, as unpacked from an
+    /// archive.
     pub fn captured(path: impl AsRef<Path>) -> Result<Self, RootError> {
         let path = path.as_ref();
         let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {

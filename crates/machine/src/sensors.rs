@@ -6,10 +6,10 @@ use record::CpuList;
 
 use crate::{Root, text};
 
-/// The most temperatures stored, and the most per chip: a CPU with 64 cores has a sensor for each.
+/// Maximum number of temperatures stored, in all and per chip: a CPU with 64 cores has a sensor for each.
 const MAX_TEMPERATURES: usize = 64;
 const MAX_OF_A_CHIP: usize = 16;
-/// The most chips, zones and supplies read.
+/// Maximum number of chips, zones and supplies read.
 const MAX_DEVICES: usize = 64;
 
 /// Chips that are not about the processor and are slow to read: a disk or a memory module answers over its own bus in milliseconds.
@@ -65,12 +65,12 @@ fn celsius(root: &Root, file: &str) -> Option<f64> {
     (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
 }
 
-/// What heat took of the clocks of one core or package since boot.
+/// Thermal throttling of one core or package since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throttling {
-    /// How often they were lowered.
+    /// Number of times the clock was lowered.
     pub times: Option<u64>,
-    /// For how long in all, and for the longest at once, ms.
+    /// Total duration, and longest single period, ms.
     pub total_ms: Option<u64>,
     /// The longest of these times, ms.
     pub longest_ms: Option<u64>,
@@ -125,7 +125,7 @@ pub struct EnergyCounter {
     pub uj: Option<u64>,
 }
 
-/// The energy counters of the packages, and not of their parts, of the platform, nor the same counted by another way
+/// The energy counters of the packages, and not of their parts, of the platform, nor the same energy counted through another interface
 /// (`intel-rapl-mmio:0`).
 pub fn energy_counters(root: &Root) -> Vec<EnergyCounter> {
     const FOLDER: &str = "/sys/class/powercap";

@@ -15,7 +15,7 @@ use smbioslib::{
 
 use crate::{locators, system};
 
-/// The most memory devices read: four times the slots of the largest machines (Superdome Flex, 384).
+/// Maximum number of memory devices read: four times the slots of the largest machines (Superdome Flex, 384).
 pub const MAX_DEVICES: usize = 1536;
 
 /// The contents of a table.

@@ -1,4 +1,4 @@
-//! The state that a machine is in at one moment, as the conditions around a measurement record it.
+//! The state of a machine at one point in time, as recorded in the conditions of a measurement.
 
 use std::collections::BTreeMap;
 
@@ -173,7 +173,7 @@ fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
     Some((count_of(vmstat, "pswpin")?, count_of(vmstat, "pswpout")?))
 }
 
-/// Periods in which a quota throttled this process's cgroup, or one above it, and of how many: the most of any level.
+/// Number of periods in which a quota throttled the cgroup of this process or one above it, and the total number: the maximum over all levels.
 fn quota_throttled(root: &Root) -> Option<(u64, Option<u64>)> {
     let cgroups = Cgroups::read(root);
     let count = |folder: &str| {

@@ -53,7 +53,7 @@ pub fn meaningful_name(text: &str) -> Option<String> {
     text::name(text).filter(|name| !is_placeholder(&name.to_lowercase()))
 }
 
-/// Words that there are, one behind the other.
+/// The available words, joined.
 pub(crate) fn joined(parts: [Option<String>; 3]) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" "))

@@ -2,11 +2,11 @@
 
 use record::CpuList;
 
-/// The longest name stored, in characters.
+/// Maximum length of a stored name, in characters.
 const MAX_NAME: usize = 200;
 
-/// A name for people: without control characters (escape sequences included) and invisible or
-/// direction-changing ones, white space runs as one space, trimmed, at most 200 characters.
+/// A name for display: without control characters, escape sequences, and invisible or direction-changing characters; runs of white space become
+/// one space; trimmed to at most 200 characters.
 pub fn clean(text: &str) -> String {
     clean_to(text, MAX_NAME)
 }
@@ -40,7 +40,7 @@ pub fn name(text: &str) -> Option<String> {
     Some(clean(text)).filter(|name| !name.is_empty())
 }
 
-/// Characters that print nothing or turn the direction of what follows.
+/// Characters that are invisible or change the text direction.
 fn invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

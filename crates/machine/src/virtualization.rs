@@ -1,4 +1,4 @@
-//! Which hypervisor the machine runs below, and which container this process runs in.
+//! The hypervisor of the machine, and the container of this process.
 
 use record::machine::Virtualization;
 use record::{Coverage, Machine};
@@ -24,7 +24,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     }
 }
 
-/// The kernel parameter that marks a machine of the lab as emulated, whatever processor it imitates.
+/// The kernel parameter that marks a machine of the lab as emulated, whatever processor it emulates.
 const EMULATED_PARAMETER: &str = "linespeed.emulated";
 /// Arm reserves implementer 0 for software, but HiSilicon's Hi1910 also has it: QEMU's own processor (`-cpu max`) is part `Q` of it.
 const OF_QEMU: (u64, u64) = (0x00, 0x51);

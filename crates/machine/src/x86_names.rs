@@ -1,4 +1,4 @@
-//! Names of x86-64 core designs by vendor, family and model, of the lines of `x86_designs.txt`.
+//! Names of x86-64 core designs by vendor, family and model, from `x86_designs.txt`.
 
 /// The parts of `/proc/cpuinfo` that decide the name.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Creates the arrays for bandwidth kernels.
 //!
-//! Memory is allocated once in a run and passed on. Some machines provide it slowly: a virtual machine whose host backs
-//! memory only at the first touch took 3 s per GiB, a hundred times as long as measuring bandwidth.
+//! Memory is allocated once per run and reused. Some machines provide it slowly: a virtual machine whose host backs memory only at first touch
+//! took 3 s per GiB, a hundred times as long as measuring bandwidth.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::reasons::{PLACEMENT_NOT_VERIFIED, THREAD_NOT_STARTED};
 use crate::thread_group;
 use os::placement::{LEAST_SHARE, Placement};
 
-/// Makes two arrays for each CPU, each at least four times the caches where memory and `seconds` allow.
+/// Creates two arrays for each CPU, each at least four times the caches if memory and `seconds` allow.
 pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays, Halt> {
     if let Some(arrays) = context.kept_arrays.take() {
         return Ok(arrays);
@@ -104,7 +104,7 @@ fn hands_on(context: &Context, bytes: u64) -> bool {
         && context.kept_cycle.as_ref().is_some_and(|cycle| cycle.bytes() as u64 >= least)
 }
 
-/// Refuses when less than 99 % of the pages lie on their thread's node.
+/// Refuses if less than 99 % of the pages are on their thread's node.
 fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Part]) -> Result<(), Halt> {
     if context.machine.nodes.len() < 2 {
         return Ok(());

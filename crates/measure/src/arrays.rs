@@ -9,14 +9,14 @@ use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::Placement;
 
-/// Bytes of each array per call of a kernel: some 100 µs of work, so that slices of milliseconds consist of many calls,
+/// Bytes of each array per call of a kernel: about 100 µs of work, so that slices of milliseconds consist of many calls,
 /// and the cost of a call is negligible.
 pub(crate) const CHUNK: usize = 512 << 10;
 
 /// Arrays that a part has: triad and add read two and write one.
 pub(crate) const ARRAYS: usize = 3;
 
-/// The loop of this kind with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
+/// The loop of this kind with the widest vectors of this CPU and regular stores, as compilers generate for STREAM.
 pub(crate) fn widest_stream(op: Op) -> Option<&'static Stream> {
     widest_stream_with(op, Stores::Regular)
 }
@@ -30,7 +30,7 @@ pub(crate) fn widest_stream_with(op: Op, stores: Stores) -> Option<&'static Stre
 /// load aliases an earlier store.
 pub(crate) const SKEW: usize = 2048 - 64;
 
-/// Room for the skews behind the arrays of a mapping.
+/// Space for the skews after the arrays of a mapping.
 const ROOM: usize = 64 << 10;
 
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Maps one array and touches it; after a signal only the mapping exists, which nobody may use.
+    /// Maps one array and touches it; after a signal only the mapping exists, which must not be used.
     pub(crate) fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
         let mapping = Arc::new(Mapping::new(bytes + ROOM, Page::Any)?);
         let part = Self { slots: vec![Slot { mapping: mapping.clone(), offset: 0 }], bytes };
@@ -111,7 +111,7 @@ impl Part {
 pub(crate) struct Arrays {
     /// In the order of the context's CPUs.
     pub parts: Vec<Part>,
-    /// Whether they are smaller than memory allows, because making them took too long.
+    /// Whether they are smaller than memory allows, because creating them took too long.
     pub slow: bool,
 }
 

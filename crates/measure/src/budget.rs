@@ -9,8 +9,8 @@ pub enum Depth {
     Quick,
     /// About a minute in all.
     Normal,
-    /// The user named the measurement: parts that grow with the machine (matrices, scaling) get the time that they
-    /// need, the rest is as in a normal run.
+    /// The user named the measurement: parts that grow with the machine (matrices, scaling) get the time that they need; the rest is as in a
+    /// normal run.
     Named,
     /// Minutes.
     Full,
@@ -35,7 +35,7 @@ impl Depth {
     }
 }
 
-/// The most that a measurement takes.
+/// The upper limit of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Wall-clock seconds.
@@ -49,15 +49,14 @@ impl Budget {
     pub(crate) const NONE: Self = Self { seconds: 0.0, bytes: 0 };
 }
 
-/// Arrays may use this share of the available memory, so that neither the kernel's out-of-memory killer nor other
-/// processes notice.
+/// Arrays may use this share of the available memory, to avoid the kernel's out-of-memory killer and effects on other processes.
 const SHARE_OF_AVAILABLE: f64 = 0.5;
 
-/// Subtracted before the share: the tool itself, its threads' stacks and page tables.
+/// Subtracted before the share: linespeed itself, its threads' stacks and page tables.
 const SET_ASIDE: u64 = 48 << 20;
 
-/// Total bytes for arrays, from the kernel's available memory and the cgroup's remaining memory. The lesser of the two
-/// counts; if neither is known, a cautious 64 MiB.
+/// Total bytes for arrays, from the kernel's available memory and the cgroup's remaining memory. The smaller of the two counts; if neither is
+/// known, a conservative 64 MiB.
 pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
     let Some(least) = available.into_iter().chain(cgroup_available).min() else { return 64 << 20 };
     (least.saturating_sub(SET_ASIDE) as f64 * SHARE_OF_AVAILABLE) as u64

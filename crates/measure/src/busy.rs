@@ -44,7 +44,7 @@ impl Load {
         all
     }
 
-    /// Busy CPUs beyond the listed processes': those of short-lived processes, or of processes not visible from here.
+    /// Busy CPUs not used by the listed processes: those of short-lived or invisible processes.
     pub fn unseen(&self) -> f64 {
         let seen: f64 = self.tasks.iter().map(|task| task.cpus).sum();
         self.cpus.map_or(0.0, |cpus| (cpus - seen).max(0.0))

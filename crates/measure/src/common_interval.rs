@@ -1,4 +1,4 @@
-//! Work counted over the interval in which all threads of a group were at work.
+//! Work counted over the interval in which all threads of a group were active.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ impl WorkLog {
         self.points.push((ns, done));
     }
 
-    /// Work done by `ns`, between the points by straight lines; `None` outside.
+    /// Work done by `ns`, interpolated linearly; `None` outside.
     fn done_by(&self, ns: f64) -> Option<f64> {
         let after = self.points.partition_point(|(at, _)| *at < ns);
         let (to, done_to) = *self.points.get(after)?;

@@ -21,11 +21,11 @@ pub enum Resource {
     Cache,
 }
 
-/// Bytes that each thread writes cyclically to use bandwidth: more than caches hold.
+/// Bytes that each thread writes cyclically to use bandwidth: more than fits the caches.
 const BEYOND_CACHES: usize = 256 << 20;
 /// If the size of the last-level cache is unknown, and at most.
 const CACHE: (usize, usize) = (8 << 20, 64 << 20);
-/// Bytes between two looks at whether it is over.
+/// Bytes between two checks for the end.
 const CHUNK: usize = 1 << 20;
 
 /// Threads that use it until they are dropped.
@@ -73,7 +73,7 @@ impl Drop for Competitor {
     }
 }
 
-/// Goes over the memory once.
+/// Makes one pass over the memory.
 fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
     let (op, stores) = match resource {
         Resource::Bandwidth => (Op::Write, Stores::Streaming),

@@ -19,7 +19,7 @@ pub(crate) const IMPLAUSIBLE: Template = Template::new(
     "discarded: {value} at {place} is outside {low} to {high}, the range of real hardware",
 );
 
-/// Why a measurement ended before it had done everything.
+/// Why a measurement ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// By a signal.
@@ -66,13 +66,13 @@ pub struct Context<'a> {
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next that needs some.
     pub(crate) kept_arrays: Option<Arrays>,
-    /// Looks at the CPUs' places; `None` if not wanted.
+    /// Placement checks; `None` if not requested.
     pub(crate) looker: Option<Looker>,
     /// The longest gaps and latest wake-ups.
     pub(crate) long_gaps: Vec<LongGap>,
-    /// The number of looks before all results that were not yet pushed.
+    /// The number of placement checks before all results not yet pushed.
     looked: u32,
-    /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
+    /// The lead CPU's clock, recorded with the samples of longer measurements, Hz, in order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
     /// Whether the whole run is a quick one, whatever the depth of this measurement.
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
     }
 
-    /// How to get more of a measurement than this run has time for.
+    /// How to measure more than this run has time for.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
             // In a quick run the same command may be the current one.
@@ -155,20 +155,20 @@ impl<'a> Context<'a> {
         self.progress.advance(share);
     }
 
-    /// Looks at the CPUs' places, if due. Nothing may run on them meanwhile; `busy`: all were busy until now.
+    /// Runs a placement check, if due. Nothing else may run on the CPUs meanwhile; `busy`: all were busy until now.
     pub(crate) fn look(&mut self, busy: bool) {
         if let Some(looker) = &mut self.looker {
             looker.look_when_due(busy);
         }
     }
 
-    /// The same when all results so far are pushed: what follows is after this look.
+    /// The same after all results so far were pushed: later results belong after this check.
     pub(crate) fn look_between(&mut self, busy: bool) {
         self.look(busy);
         self.looked = self.next_look();
     }
 
-    /// The number of the next look, for samples that know between which looks they were taken.
+    /// The number of the next placement check, for samples that record between which checks they were taken.
     pub(crate) fn next_look(&self) -> u32 {
         self.looker.as_ref().map_or(0, |looker| looker.len() as u32)
     }
@@ -204,8 +204,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Bytes that new arrays may use now, beside the saved ones. The kernel's estimate is read again, since others also
-    /// allocate; this process's use since then is subtracted from the cgroup's rest.
+    /// Bytes that new arrays may use now, in addition to the saved ones. The kernel's estimate is read again, since other processes also
+    /// allocate; this process's use since then is subtracted from what the cgroup has left.
     pub fn memory_allowance(&self) -> u64 {
         let available = os::memory_available().or(self.snapshot.memory_available_bytes);
         let taken = os::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
@@ -224,8 +224,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such of its
-/// package, since interrupts and daemons favour the low numbers.
+/// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such CPU of its package, since interrupts
+/// and daemons favour low numbers.
 pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     let fastest =
         |id: u32| machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));
@@ -255,7 +255,7 @@ pub(crate) mod tests {
     use record::Label;
     use record::Labels;
 
-    /// A progress that nobody watches.
+    /// Progress that is not shown.
     pub(crate) struct Silent;
 
     impl Progress for Silent {

@@ -51,8 +51,8 @@ impl FillOrder {
         FILL_ORDERS.into_iter().find(|order| order.name() == name)
     }
 
-    /// `cpus` in the order of use: step N uses the first N. Fast kinds of core come before slow ones. CPUs missing from
-    /// the inventory count as cores of their own on node 0.
+    /// `cpus` in the order of use: step N uses the first N. Fast kinds of core come before slow ones. CPUs missing from the inventory count as
+    /// separate cores on node 0.
     pub fn cpus(self, machine: &Machine, cpus: &CpuList) -> Vec<u32> {
         self.positions(machine, cpus).into_iter().map(|position| position.cpu).collect()
     }
@@ -83,7 +83,7 @@ impl FillOrder {
     }
 }
 
-/// The orders that differ here in their first N CPUs; at least one unless there is no CPU. On one node without SMT all
+/// The orders that differ on this machine in their first N CPUs; at least one unless there is no CPU. On one node without SMT all
 /// are the same, and [`FillOrder::CoresFirst`] represents them.
 pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
     let mut seen: Vec<Vec<u32>> = Vec::new();
@@ -140,7 +140,7 @@ pub fn shared_steps(
 
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and where something new begins: the last with each
 /// core used once, the last on one node, in one package, of the fastest kind, a whole first core, one CPU on every node.
-/// With `most` (at least 2) only that many: the ends first, then new beginnings, then those that fill the widest gap.
+/// If `most` (at least 2) is given, only that many: the first and the last, then new beginnings, then those that fill the widest gap.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();

@@ -136,7 +136,7 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// Who had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC), except for these threads, the most first. Time without an event
+    /// The threads that had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC), except for these, largest share first. Time without an event
     /// was spent below the kernel; for a sleeping thread (`asleep`), until its timer expired.
     pub(crate) fn takers(
         &self,

@@ -61,7 +61,7 @@ pub struct Results {
     pub measurements: Vec<record::Measurement>,
     /// What could and could not be measured.
     pub coverage: Vec<Coverage>,
-    /// Looks at the CPUs' places meanwhile.
+    /// Makes placement checks in between.
     pub looks: Option<Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,

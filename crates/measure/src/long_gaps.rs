@@ -11,9 +11,9 @@ use crate::kernel_trace::TraceEvents;
 
 /// The number of saved gaps, and of wake-ups.
 const KEPT: usize = 10;
-/// The most causes listed for each.
+/// Maximum number of causes listed for each.
 const TAKERS: usize = 4;
-/// The most threads whose run times are read.
+/// Maximum number of threads whose run times are read.
 const MOST_THREADS: usize = 4_000;
 /// Threads that ran for less since the last scan are not the cause of a gap, ns.
 const LEAST_RUN: u64 = 20_000;
@@ -89,7 +89,7 @@ impl FromIterator<Longest> for Longest {
     }
 }
 
-/// Run times of other processes' threads, scanned now and then.
+/// Run times of the threads of other processes, scanned occasionally.
 #[derive(Debug)]
 pub(crate) struct RunTimes {
     cpu: u32,
@@ -105,7 +105,7 @@ impl RunTimes {
         Self { cpu, left, before }
     }
 
-    /// Who ran since the last scan and was last on this CPU, the longest first; nobody, if no time is left.
+    /// The threads that ran since the last scan and were last on this CPU, longest time first; none if no time is left.
     pub(crate) fn grown(&mut self) -> Vec<Taker> {
         if self.left.is_zero() {
             return Vec::new();

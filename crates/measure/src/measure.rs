@@ -7,7 +7,7 @@ use crate::context::{Context, Halt};
 
 /// A measurement: a constant in its file.
 pub struct Measure {
-    /// The name people type: `latency`.
+    /// The name that users type: `latency`.
     pub name: &'static str,
     /// The metrics that it writes.
     pub metrics: &'static [Metric],
@@ -28,7 +28,7 @@ impl Measure {
         (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
     }
 
-    /// The most that it needs on `cpus` of this machine.
+    /// The most memory that it needs on `cpus` of this machine.
     pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         (self.budget)(machine, cpus, depth)
     }

@@ -1,5 +1,4 @@
-//! The present latency of loads from memory, measured beside any load: some hundred lines flushed from all caches and loaded
-//! again, one after the other.
+//! The current latency of loads from memory, under any load: a few hundred lines flushed from all caches and loaded again, one after the other.
 //!
 //! Such a probe needs no permission and no counter, and also shows the load from a guest's neighbours (Sim, Iyer, Solihin
 //! and others, "Software-based memory probes", HP Laboratories HPL-2013-3, found contention by it that counters miss). A

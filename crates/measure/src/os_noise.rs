@@ -1,5 +1,4 @@
-//! The noise of a machine in a fraction of a second: one block of samples, to compare with others before and after a
-//! change of a setting.
+//! The noise of a machine in a fraction of a second: one block of samples, for comparison before and after a change of a setting.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +12,9 @@ use os::Stop;
 /// The results of one block. A result that could not be measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured beside a block.
+    /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured together with a block.
     pub floor: Option<f64>,
-    /// The 95th percentile of the same work's time over its median: 1 if it always takes the same. The worst of the CPUs.
+    /// The 95th percentile of the same work's time divided by its median: 1 if it always takes the same time. The worst of the CPUs.
     #[serde(skip)]
     pub work_p95: Option<f64>,
     /// Time taken by the kernel, its interrupts and other tasks from a thread that never sleeps: a share, the worst of the
@@ -109,7 +108,7 @@ struct Worked {
     clock_spread: f64,
 }
 
-/// The same piece of work repeatedly, with a look at the clock after each.
+/// Repeats the same piece of work, and reads the clock after each repetition.
 fn work(member: &thread_group::Member, stop: &Stop) -> Option<Worked> {
     let iterations = iterations_in(PIECE);
     let (mut times, mut clocks) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Repetition: the number of samples, when to stop, and the report if they never agree.
+//! Repetition: the number of samples, when to stop, and the report if they do not converge.
 
 use record::text::Value;
 use record::{Doubt, Labels, Mark, Measurement, Metric, SampleMark, Template, text};
@@ -10,14 +10,14 @@ use crate::watch::Watched;
 pub(crate) struct Effort {
     /// The fewest samples.
     pub least: usize,
-    /// The most samples.
+    /// Maximum number of samples.
     pub most: usize,
     /// Half the 95 % interval relative to the median at which sampling may stop.
     pub target: f64,
 }
 
 impl Effort {
-    /// Whether `values` are enough: the most, or at least the least and within the target.
+    /// Whether there are enough `values`: the maximum number, or at least the minimum number with the target reached.
     pub(crate) fn satisfied(&self, values: &[f64]) -> bool {
         values.len() >= self.most
             || (values.len() >= self.least
@@ -26,7 +26,7 @@ impl Effort {
                     .is_some_and(|width| width <= self.target))
     }
 
-    /// Takes samples until they agree, the budget ends (`out_of_time`), or a stop request.
+    /// Takes samples until they converge, the budget ends (`out_of_time`), or a stop request.
     pub(crate) fn samples(
         &self,
         out_of_time: impl Fn() -> bool,

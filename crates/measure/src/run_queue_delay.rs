@@ -1,4 +1,4 @@
-//! How long the measuring threads were ready to run without a CPU: the effect of other work on their CPUs.
+//! How long the measuring threads were ready to run without a CPU: the effect of other processes on their CPUs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Looks at which CPUs are near each other, a few milliseconds each, between and within all other measurements: a hypervisor may
-//! place vCPUs on one core or in different packages, and move them every second.
+//! Placement checks: which CPUs are near each other, a few milliseconds each, between and within all other measurements. A hypervisor may place
+//! vCPUs on one core or in different packages, and move them every second.
 
 mod rounds;
 
@@ -23,14 +23,14 @@ const ROUNDS: u64 = 50;
 const BLOCKS: u64 = 4;
 /// Rounds before them: the line arrives.
 const WARM_UP: u64 = 5;
-/// How long a side waits for the other, which may not be running: a hundred times a pair's own time.
+/// How long a side waits for the other, which may not be running: a hundred times the time of a pair.
 const WAIT: Duration = Duration::from_micros(400);
-/// The same for all rounds together, if there are few: then a thread that begins late loses no pair.
+/// The same for all rounds together, if there are few, so that a thread that starts late loses no pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
-/// The most rounds of the tournament. With more CPUs a sample of the pairs is measured, with the same number for each CPU, and then
+/// Maximum number of rounds of the tournament. With more CPUs a sample of the pairs is measured, with the same number for each CPU, and then
 /// the suspicious ones that it shows.
 const MOST_ROUNDS: usize = 127;
-/// The most frequent differences of CPU numbers at which a sample shows near pairs, and CPUs of such pairs, that are examined.
+/// How many of the most frequent differences of CPU numbers between near pairs in a sample, and of the CPUs in such pairs, are examined.
 const MOST_STEPS: usize = 3;
 const MOST_SUSPECTS: usize = 24;
 /// Suspicious pairs added to a sample, per CPU.
@@ -40,40 +40,39 @@ const LINE: usize = 128;
 /// How often each CPU loads them; the minimum counts.
 const LOADS: usize = 3;
 
-/// A hand-over of this time may be one on the same core, whatever the others' times, ns.
+/// A hand-over this fast may be on the same core, whatever the times of the others, ns.
 const NEAR_NS: f64 = 15.0;
-/// As may one below this share of the median.
+/// So may one below this share of the median.
 const NEAR: f64 = 0.3;
 /// Within this multiple of the minimum.
 const AS_NEAR: f64 = 1.5;
 /// If there are only this many pairs, all are tested for a shared core.
 const FEW_PAIRS: usize = 6;
-/// Disjoint pairs are tested at the same time; at most this often per look.
+/// Disjoint pairs are tested at the same time, at most this many times per placement check.
 const MOST_BATCHES: usize = 3;
-/// How long a loop runs alone or beside the other: long compared with a look at the clock, short compared with a
-/// hypervisor's time slice.
+/// How long a loop runs alone or together with the other: long compared with reading the clock, short compared with a hypervisor's time slice.
 const WINDOW: Duration = Duration::from_micros(60);
 /// Windows: one to warm up, then this many times one CPU, the other, both.
 const TURNS: u32 = 3;
-/// Numbers tested between two looks at the clock, about 1 µs of divisions: siblings share the divider, so that two of these
-/// loops on one core take nearly twice as long.
+/// Numbers tested between two clock readings, about 1 µs of divisions: siblings share the divider, so two of these loops on one core take nearly
+/// twice as long.
 const NUMBERS: (u64, u64) = (100_003, 100_035);
 
-/// The share of a run's time so far that looks may take.
+/// The share of a run's time so far that placement checks may take.
 const MOST_COST: f64 = 0.015;
-/// Least time between two looks.
+/// Minimum time between two placement checks.
 const APART: Duration = Duration::from_millis(400);
-/// The same while a machine at work is watched, and the share of one CPU's time for looks there.
+/// The same while a running machine is observed, and the share of one CPU's time for placement checks.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
-/// CPUs with at least this use are not idle.
+/// CPUs used for at least this share are not idle.
 const IDLE: f64 = 0.2;
-/// The time for threads to start, in which they spin, and the same while watching. One that is late loses its pairs.
+/// The time for threads to start, in which they spin, and the same while observing. A thread that is late loses its pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
 /// The additional time for each.
 const LEAD_EACH: Duration = Duration::from_micros(30);
-/// Looks saved while watching.
+/// Number of placement checks saved while observing.
 const MOST_KEPT: usize = 120;
 
 /// A line that two CPUs hand over, with nothing else near it.
@@ -81,7 +80,7 @@ const MOST_KEPT: usize = 120;
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Takes and saves looks.
+/// Runs and saves placement checks.
 pub struct Looker {
     began: Instant,
     spent: Duration,
@@ -89,7 +88,7 @@ pub struct Looker {
     /// How long the run will last.
     planned: Duration,
     rounds: Vec<Round>,
-    /// Each pair's index among the looks' pairs, and its line.
+    /// The index of each pair among the pairs of the placement checks, and its line.
     at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
     /// The page from which all CPUs load, if lines can be flushed: a cycle through all its lines.
@@ -97,12 +96,12 @@ pub struct Looker {
     /// Siblings in Linux's topology, as positions.
     siblings: Vec<(usize, usize)>,
     looks: Looks,
-    /// Whether other work must not be disturbed.
+    /// Whether other processes must not be disturbed.
     is_beside: bool,
 }
 
 impl Looker {
-    /// For use beside other work: seldom, only while the CPUs are idle, and with little spinning.
+    /// For use on a machine with other processes: checks rarely, only while the CPUs are idle, and spins little.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
     }
@@ -142,7 +141,7 @@ impl Looker {
         })
     }
 
-    /// Takes a look beside other work, if one is due at this recent use of the CPUs; returns the saved looks.
+    /// Runs a placement check next to other processes, if due at this recent use of the CPUs; returns the saved checks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
@@ -169,27 +168,27 @@ impl Looker {
         thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// The same for a run of this length, which begins with a look.
+    /// The same for a run of this length, which begins with a placement check.
     pub fn planned(self, seconds: f64) -> Self {
         Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }
 
-    /// The looks so far.
+    /// The placement checks so far.
     pub fn into_looks(self) -> Looks {
         self.looks
     }
 
-    /// The number of looks.
+    /// The number of placement checks.
     pub fn len(&self) -> usize {
         self.looks.looks.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.looks.looks.is_empty()
     }
 
-    /// Takes a look, unless the last one is too recent or looks would exceed their share of the time.
+    /// Runs a placement check, unless the last one is too recent or checks would exceed their share of the time.
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
@@ -203,7 +202,7 @@ impl Looker {
         }
     }
 
-    /// Takes a look now. All CPUs spin meanwhile.
+    /// Runs a placement check now. All CPUs spin meanwhile.
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
         let mut look = Look {
@@ -359,8 +358,7 @@ fn wait_for_loads(cpus: usize) -> Duration {
     WAIT * (2 + cpus as u32 / 4)
 }
 
-/// The longest duration of a look at this many CPUs, whatever does not run meanwhile: starts, rounds, loads, and pairs that
-/// compute.
+/// Maximum duration of a placement check with this many CPUs, even if threads do not run: starts, rounds, loads, and computing pairs.
 fn longest(cpus: usize) -> Duration {
     let rounds = rounds_of(cpus).min(MOST_ROUNDS);
     let starts = (LEAD + LEAD_EACH * cpus as u32) * (1 + MOST_BATCHES as u32);
@@ -465,7 +463,7 @@ fn thousandths(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// More digits are beyond a look's resolution.
+/// More digits would exceed the resolution of a placement check.
 fn three_digits(ns: f64) -> f64 {
     let scale = if ns < 10.0 {
         100.0

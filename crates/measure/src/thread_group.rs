@@ -1,4 +1,4 @@
-//! Threads on several CPUs that begin together: a start deadline rather than a barrier, and a common window.
+//! Threads on several CPUs that start together: with a start deadline instead of a barrier, and a common window.
 
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ impl Member {
     }
 }
 
-/// Stack of a group's thread: there may be hundreds, and each needs little.
+/// Stack size of a group's threads: there may be hundreds, and each needs little.
 const STACK: usize = 256 << 10;
 
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
@@ -65,7 +65,7 @@ pub(crate) fn run_after<T: Send>(
     })
 }
 
-/// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, so that it disturbs nothing.
+/// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, to avoid disturbance.
 pub(crate) fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let member = Member { index: 0, cpu, pinned: false, start: Instant::now() };

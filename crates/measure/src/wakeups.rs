@@ -11,7 +11,7 @@ pub struct Wakeups {
     pub priority: u8,
     /// Total duration; by depth if not given.
     pub seconds: Option<f64>,
-    /// Only cyclictest's setting, for all the time: SCHED_FIFO with idle states held off, or the allowed part of it.
+    /// Only cyclictest's setting, for the whole time: SCHED_FIFO with idle states disabled, or the allowed part of it.
     pub as_cyclictest: bool,
 }
 

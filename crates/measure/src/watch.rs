@@ -1,4 +1,4 @@
-//! Observations beside every sample: the effective core clock, context switches, the CPU itself.
+//! Observations with every sample: the effective core clock, context switches, and the CPU.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use kernels::{chain, counter};
 use os::procfs::find_ticks;
 use record::Mark;
 
-/// Adds timed for one look at the clock: about 10 µs, short compared with any sample.
+/// Adds timed for one clock reading: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
-/// Looks of which the fastest counts: an interrupt inside one must not look like a slow clock.
+/// Number of readings, of which the fastest counts: an interruption of one must not look like a slow clock.
 const LOOKS: usize = 3;
 
-/// A clock that differs by more before and after a sample has moved.
+/// A clock that differs by more before and after a sample has changed.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// Nanoseconds since `from`.
@@ -37,7 +37,7 @@ pub fn reading_cost_ns() -> f64 {
     (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
 }
 
-/// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few looks of 10 µs.
+/// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few readings of 10 µs.
 pub fn look_at_clock() -> f64 {
     (0..LOOKS).map(|_| look_once()).fold(0.0, f64::max)
 }
@@ -77,7 +77,7 @@ pub fn ticks_a_second() -> f64 {
     ticks as f64 / elapsed.as_secs_f64()
 }
 
-/// A sample with the observations beside it.
+/// A sample with its observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// Nanoseconds it took.
@@ -86,15 +86,15 @@ pub struct Watched {
     pub clock_hz: f64,
     /// Events during it.
     pub marks: Vec<Mark>,
-    /// How many looks at the CPUs' places were taken before it.
+    /// Number of placement checks made before it.
     pub look: u32,
 }
 
-/// Watches samples of one thread on one CPU.
+/// Observes samples of one thread on one CPU.
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) cpu: u32,
-    /// How many looks at the CPUs' places were taken until now.
+    /// Number of placement checks made until now.
     pub(crate) look: u32,
     reading_cost: f64,
     last_clock: f64,
@@ -106,7 +106,7 @@ impl Watch {
         Self { cpu, look: 0, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
     }
 
-    /// Times `work` and looks at the clock after it (the look before is that of the last sample).
+    /// Times `work` and reads the clock after it (the reading before is that of the last sample).
     pub fn sample(&mut self, work: impl FnOnce()) -> Watched {
         let switches = involuntary_switches();
         let before = self.last_clock;
@@ -128,7 +128,7 @@ impl Watch {
         Watched { ns, clock_hz: (before + after) / 2.0, marks, look: self.look }
     }
 
-    /// Looks at the clock again, after unsampled work.
+    /// Reads the clock again, after unsampled work.
     pub fn refresh(&mut self) {
         self.last_clock = look_at_clock();
     }

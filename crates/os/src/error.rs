@@ -1,4 +1,4 @@
-//! What the kernel could do and we cannot have.
+//! Kernel features that are unavailable to us.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(crate) enum OsError {
     /// The kernel runs a thread on another CPU than the one that it is pinned to.
     #[error("the thread is pinned to CPU {cpu} but runs on CPU {now}")]
     Elsewhere { cpu: u32, now: u32 },
-    /// What ends at a zero byte cannot hold one.
+    /// A zero-terminated string cannot contain a zero byte.
     #[error("{0}: NUL byte")]
     ZeroByte(String),
 }

@@ -1,4 +1,4 @@
-//! A process that waits for the end of the one that posted it, however that comes, and then puts things right.
+//! A process that waits until the process that started it ends, for whatever reason, and then cleans up.
 
 use std::ffi::CStr;
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub struct Guardian {
 pub enum Message {
     /// A number from [`Guardian::tell`].
     Number(i32),
-    /// It is not needed any more.
+    /// It is no longer needed.
     Dismissed,
     /// The process that posted it has ended.
     Gone,
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Posts a guardian that writes what it hears into a pipe, one byte each.
+    /// Posts a guardian that writes what it receives into a pipe, one byte each.
     fn reporter() -> (Guardian, io::PipeReader) {
         let (heard, tells) = io::pipe().unwrap();
         let out = tells.as_raw_fd();

@@ -12,7 +12,7 @@ use crate::whole_file::Writer;
 
 /// The file's name.
 pub const NAME: &str = "redaction.key";
-/// A key is a line.
+/// Maximum length of a key: one line.
 const MOST_BYTES: u64 = 1024;
 /// Permissions of others.
 const OTHERS: u32 = 0o077;
@@ -78,7 +78,7 @@ fn read(writer: &Writer, path: &Path) -> Result<(Option<Key>, Option<Text>), Not
     Ok((key, remark))
 }
 
-/// A key that nobody can guess.
+/// An unpredictable key.
 fn random() -> io::Result<Key> {
     let mut bytes = [0; 32];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -16,7 +16,7 @@ pub enum Page {
     Base,
     /// Huge pages: transparent ones, or reserved ones if those are off.
     Huge,
-    /// Whatever the kernel gives, requested as huge: for bandwidth, which hardly depends on it.
+    /// Whatever pages the kernel provides, with huge pages requested: for bandwidth, which hardly depends on them.
     Any,
 }
 
@@ -82,7 +82,7 @@ impl Mapping {
         Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
 
-    /// From the pool of reserved huge pages: as many as are free, at least one, at most what is asked for.
+    /// From the pool of reserved huge pages: as many as are free, from one to the requested number.
     fn reserved_huge(bytes: usize) -> io::Result<Self> {
         let free = std::fs::read_to_string("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
             .ok()
@@ -96,8 +96,8 @@ impl Mapping {
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })
     }
 
-    /// Makes every page of a mapping of reserved huge pages exist, or fails. A page that cannot be had (the pool of
-    /// the wanted node is empty) would otherwise kill the process when touched. Other mappings need no such care.
+    /// Allocates every page of a mapping of reserved huge pages, or fails. An unavailable page (the pool of the node is empty) would otherwise
+    /// kill the process when touched. Other mappings do not need this.
     pub fn secure(&self) -> io::Result<()> {
         if !self.reserved {
             return Ok(());
@@ -116,17 +116,17 @@ impl Mapping {
         self.bytes
     }
 
-    /// Never: a mapping has at least one huge page's size.
+    /// Never, because a mapping has at least the size of one huge page.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Whether it is of the pool of reserved huge pages.
+    /// Whether it is from the pool of reserved huge pages.
     pub fn reserved(&self) -> bool {
         self.reserved
     }
 
-    /// What was asked for.
+    /// The request.
     pub fn page(&self) -> Page {
         self.page
     }
@@ -167,7 +167,7 @@ fn map_anonymous(bytes: usize, flags: MapFlags) -> io::Result<*mut u8> {
     Ok(start.cast())
 }
 
-/// Whether the kernel gives transparent huge pages to those that ask.
+/// Whether the kernel provides transparent huge pages on request.
 pub fn transparent_huge_pages_allowed() -> bool {
     std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .is_ok_and(|text| !text.contains("[never]"))

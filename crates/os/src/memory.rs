@@ -1,4 +1,4 @@
-//! Where memory comes from: policies over nodes, the node of each page, and the amount of memory.
+//! Memory: policies over nodes, the node of each page, and the amount.
 
 use std::io;
 
@@ -39,7 +39,7 @@ pub fn nodes_of_pages(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     nodes_of_pages_of(0, pages)
 }
 
-/// The node of the page at an address of a process; `None` if it has none there, or the kernel does not report it.
+/// The node of the page at an address of a process; `None` if there is no page, or the kernel does not report it.
 pub fn node_of_page(pid: i32, address: u64) -> Option<u32> {
     let nodes = nodes_of_pages_of(pid, &[address as *const u8]).ok()?;
     nodes.first().and_then(|node| u32::try_from(*node).ok())

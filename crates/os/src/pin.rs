@@ -1,4 +1,4 @@
-//! Keeping a thread on its CPU, and knowing whether it was.
+//! Pins a thread to its CPU, and verifies it.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use record::CpuList;
 use crate::error::OsError;
 use crate::thread::{check_result, current_cpu};
 
-/// The calling thread's CPUs are set back to what they were when this is dropped.
+/// Restores the calling thread's CPUs when dropped.
 #[derive(Debug)]
 pub struct Pinned {
     before: Vec<u64>,

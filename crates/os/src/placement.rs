@@ -8,11 +8,11 @@ use record::{Text, text};
 use crate::mapping::Mapping;
 use crate::memory::nodes_of_pages;
 
-/// The most pages queried per mapping: enough to distinguish a share of 99 % from 98 % (±0.3 %), few enough that a mapping of terabytes
-/// takes milliseconds.
+/// Maximum number of pages queried per mapping: enough to distinguish a share of 99 % from 98 % (±0.3 %), and few enough that a mapping of
+/// terabytes takes milliseconds.
 const MOST_PAGES: usize = 8192;
 
-/// A cell with a smaller share of pages in place is rejected.
+/// Minimum share of pages in place; below it, a cell is rejected.
 pub const LEAST_SHARE: f64 = 0.99;
 
 /// Where the pages of the first `bytes` of a mapping are.
@@ -75,7 +75,7 @@ impl Placement {
         }
     }
 
-    /// For a measurement's detail.
+    /// As a detail of a measurement.
     pub fn describe(&self, node: u32) -> Text {
         match self {
             Placement::Share { on_node, pages } => {
@@ -90,7 +90,7 @@ impl Placement {
 /// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
 /// NUMA balancing occasionally makes pages inaccessible, to see which CPU reads them next, and moves some. Some kernels do not report the
-/// node of such a page, and none reports that of a page being moved; the next read brings it back. A whole huge page disappears at a time,
+/// node of such a page, and none reports that of a page being moved; the next read restores it. A whole huge page disappears at a time,
 /// which may be all of a small part's memory.
 fn nodes_of(
     pages: &[*const u8],

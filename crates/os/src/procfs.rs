@@ -50,7 +50,7 @@ pub struct Stat {
 const POLICIES: [&str; 8] = ["other", "fifo", "rr", "batch", "", "idle", "deadline", "ext"];
 
 impl Stat {
-    /// That of the process with this PID.
+    /// Reads it for the process with this PID.
     pub fn read(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
@@ -64,7 +64,7 @@ impl Stat {
         Self::parse(&String::from_utf8_lossy(&std::fs::read(path).ok()?))
     }
 
-    /// From the file's text.
+    /// Parses the file's text.
     pub fn parse(stat: &str) -> Option<Self> {
         // A name may contain anything, also parentheses and line breaks: it ends at the last parenthesis.
         let (head, rest) = stat.rsplit_once(')')?;
@@ -123,13 +123,13 @@ pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
 /// Ticks of one CPU, or of all, in /proc/stat (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
-    /// In user mode, nice time and guests' included.
+    /// In user mode, including nice and guest time.
     pub user: u64,
     /// In the kernel, for processes.
     pub system: u64,
     /// Idle.
     pub idle: u64,
-    /// Idle while a task that last ran there waits for a disk.
+    /// Idle while a task that last ran on this CPU waits for a disk.
     pub iowait: u64,
     /// In interrupts.
     pub irq: u64,
@@ -145,7 +145,7 @@ impl CpuTicks {
         [self.system, self.irq, self.softirq].into_iter().fold(self.user, u64::saturating_add)
     }
 
-    /// From a line `cpu0 1 2 3 …`.
+    /// Parses a line `cpu0 1 2 3 …`.
     pub fn parse(line: &str) -> Option<Self> {
         let ticks: Vec<u64> =
             line.split_ascii_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();

@@ -1,5 +1,5 @@
-//! The first signal that asks the program to end stops the run and preserves its results; a second one ends it at once, unless it comes in
-//! the same moment: `timeout` sends its own to the program and then to the program's group.
+//! The first signal that asks the program to end stops the run and preserves its results; a second one ends it at once, unless both come almost
+//! together: `timeout` signals the program and then its process group.
 
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
@@ -20,10 +20,10 @@ static COMMAND: AtomicI32 = AtomicI32::new(0);
 /// When the last signal came that was no repetition, ns of the monotonic clock; 0 for never.
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// Signals this close together are one that was sent twice, ns: nobody presses Ctrl-C again that fast on purpose.
+/// Signals this close together count as one that was sent twice, ns: users cannot press Ctrl-C again that fast on purpose.
 const ONE_MOMENT: i64 = 200_000_000;
 
-/// Passes signals on to a command instead of heeding them, until [`keep`]. For after [`install`].
+/// Forwards signals to a command instead of handling them, until [`keep`]. Call after [`install`].
 pub fn pass_on_to(command: i32) {
     COMMAND.store(command, Ordering::SeqCst);
 }

@@ -17,7 +17,7 @@ impl Stop {
         self.0.store(signal, Ordering::Relaxed);
     }
 
-    /// The signal, when one came.
+    /// The signal, if one came.
     pub fn signal(&self) -> Option<i32> {
         Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }

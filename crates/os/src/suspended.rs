@@ -1,4 +1,4 @@
-//! For how long the machine slept.
+//! How long the machine was suspended.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a terminal shows, by itself and by the environment's variables; long text through a pager.
+//! Terminal capabilities, from the terminal and environment variables; and a pager for long text.
 
 use std::env::{var, var_os};
 use std::io::{IsTerminal, Write};
@@ -10,12 +10,12 @@ use rustix::termios::{Winsize, tcgetwinsize};
 /// The options of less if `LESS` is unset: exit at once if the text fits the screen, colours unchanged, no screen clearing.
 const LESS: &str = "FRX";
 
-/// Whether the terminal does no more than print: no colours, no signs but ASCII.
+/// Whether the terminal only prints: no colours, only ASCII.
 fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether colours are wanted on this file: <https://no-color.org>, any non-empty value.
+/// Whether colours are enabled for this file: <https://no-color.org>, any non-empty value.
 pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
@@ -54,7 +54,7 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// What to print on `file` for this text: on a terminal as many of its lines as fit, else all of it after an empty line.
+    /// What to print on `file` for this text: on a terminal as many of its lines as fit, otherwise the whole text after an empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {
@@ -108,7 +108,7 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::fd::FromRawFd;
 
-    /// Both ends of a terminal of so many rows and columns.
+    /// Both ends of a pseudo-terminal of this size.
     fn terminal(rows: u16, columns: u16) -> (File, File) {
         let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let (mut seen, mut printed, none) = (-1, -1, std::ptr::null_mut());

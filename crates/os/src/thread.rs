@@ -16,7 +16,7 @@ pub fn current_cpu() -> Option<u32> {
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// The calling thread's kernel id.
+/// The calling thread's TID.
 pub fn thread_id() -> i32 {
     // SAFETY: no arguments, no memory.
     (unsafe { libc::syscall(libc::SYS_gettid) }) as i32
@@ -48,7 +48,7 @@ pub fn thread_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The same of all threads of this process, those that ended included.
+/// The same for all threads of this process, including those that ended.
 pub fn process_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

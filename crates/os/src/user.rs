@@ -1,4 +1,4 @@
-//! As whom this process runs, and makes files.
+//! The user as whom this process runs and creates files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Whether this process is root's.
+/// Whether this process runs as root.
 pub fn is_root() -> bool {
     effective_user() == 0
 }
 
-/// Whether a file of this owner is the user's that we run as, or root's: what others' files name is not run.
+/// Whether a file with this owner belongs to the current user or root: programs named in other users' files are not run.
 pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
 }
@@ -59,7 +59,7 @@ impl Invoker {
         Some(Self { user, group, home })
     }
 
-    /// Until this is dropped, this thread makes and opens files as that user.
+    /// Until this is dropped, this thread creates and opens files as that user.
     pub fn assume(&self) -> Assumed {
         set_file_owner(self.user, self.group);
         Assumed(())
@@ -76,7 +76,7 @@ impl Drop for Assumed {
     }
 }
 
-/// Sets as whom this thread makes and opens files. Root's right to set it (CAP_SETUID, CAP_SETGID) stays through both.
+/// Sets the user as whom this thread creates and opens files. Root's right to set it (CAP_SETUID, CAP_SETGID) stays through both.
 fn set_file_owner(user: u32, group: u32) {
     // SAFETY: both take numbers and touch no memory of ours.
     unsafe {

@@ -12,7 +12,7 @@ use record::text;
 
 use crate::user::Invoker;
 
-/// How often to check whether somebody reads a pipe.
+/// How often to check for a reader of a pipe.
 const READER: Duration = Duration::from_millis(20);
 
 /// A file that cannot be written.
@@ -82,8 +82,8 @@ impl Writer {
         write().map_err(|error| cannot(path, error))
     }
 
-    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If that is no longer
-    /// writable it goes to the temporary folder. That is still an error, because nobody looks for it there, but not a loss.
+    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If that can no longer be written
+    /// to, it goes to the temporary folder. That is still an error, because users would not look for it there, but nothing is lost.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -135,7 +135,7 @@ impl Writer {
         file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
-    /// The file to replace: the target of a link if the user named it; in our own folder the link itself, which somebody else created.
+    /// The file to replace: the target of a link if the user named the link; in our own folder the link itself, because someone else created it.
     fn target(&self, path: &Path) -> PathBuf {
         if self.is_own(path) { path.to_owned() } else { behind_links(path) }
     }

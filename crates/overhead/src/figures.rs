@@ -1,4 +1,4 @@
-//! Passes as results: a sample is a pass in core cycles, with what happened beside it.
+//! Passes as results: a sample is a pass in core cycles, with concurrent events.
 
 use kernels::primes;
 use record::DetailKey;
@@ -83,7 +83,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// What is counted beside portions, by its name in the details: events per second, or for times the share.
+/// Counts for portions, by name in the details: events per second, or the share for times.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),

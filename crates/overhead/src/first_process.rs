@@ -1,6 +1,5 @@
-//! linespeed as the only program of a virtual machine, the lab's or that of `linespeed overhead`. As the first process
-//! it mounts what it needs, runs itself as the kernel command line specifies, sends the results over a serial port, and
-//! powers the machine off.
+//! linespeed as the only program of a virtual machine, the lab's or that of `linespeed overhead`. As the first process, it mounts what it needs,
+//! measures as the kernel command line specifies, sends the results over a serial port, and powers the machine off.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -186,7 +185,7 @@ impl Channel {
         opened().map(|port| Self(Mutex::new((port, 0)))).map_err(|error| with_path(path, &error))
     }
 
-    /// The host notices missing frames; there is nobody else to notify.
+    /// The host notices missing frames; nothing else can be notified.
     fn send(&self, kind: Kind, payload: &[u8]) {
         let mut channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (port, number) = &mut *channel;

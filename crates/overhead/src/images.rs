@@ -29,8 +29,8 @@ pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
 fn check(path: &Path, flag: &str, is_it: fn(&[u8]) -> bool, [what, hint]: [&str; 2]) -> Result<(), String> {
     match head(path) {
         Ok(head) if is_it(&head) => Ok(()),
-        Ok(_) => Err(format!("{what}; name another with {flag}, {hint}")),
-        Err(why) => Err(format!("cannot be read: {why}; name another with {flag}")),
+        Ok(_) => Err(format!("{what}; specify another with {flag}, {hint}")),
+        Err(why) => Err(format!("cannot be read: {why}; specify another with {flag}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a layer is: its place, a pass over the routine, and why it is unavailable.
+//! A layer: its place, a pass over the routine, and why it may be unavailable.
 
 use std::fmt;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub struct Pass {
     pub crc: u32,
     /// The routine's offset in its page.
     pub page_offset: u16,
-    /// The CPU at the start. A guest's CPU is none of the host's.
+    /// The CPU at the start. A guest's CPU number is unrelated to the host's.
     #[serde(skip)]
     pub cpu_from: Option<u32>,
     /// The CPU at the end.

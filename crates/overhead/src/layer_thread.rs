@@ -1,4 +1,4 @@
-//! The thread on which a layer runs its portions: it sleeps between them, as a program does that waits for work.
+//! The thread on which a layer runs its portions: it sleeps between them, like a program that waits for work.
 
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -19,16 +19,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Something that a thread does with what it owns.
 type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 
-/// A thread that owns what a layer needs there, and works with it when it is asked to.
+/// A thread that owns the resources of a layer, and works with them on request.
 #[derive(Debug)]
 pub(crate) struct LayerThread<S> {
     orders: Option<Sender<Order<S>>>,
     thread: Option<JoinHandle<()>>,
-    /// Why it does nothing any more.
+    /// Why it has stopped working.
     over: Option<Unavailable>,
 }
 
-/// How long an answer is waited for, of a thread that may hang.
+/// How long to wait for an answer from a thread that may hang.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
     /// What is waited for, in words.
@@ -119,7 +119,7 @@ impl<S: 'static> LayerThread<S> {
         result.inspect_err(|failure| self.over = Some(failure.clone()))
     }
 
-    /// Interrupts a thread that did not answer in time, or that nobody waits for any more.
+    /// Interrupts a thread that did not answer in time, or whose answer is no longer needed.
     fn give_up<R>(&mut self, patience: &Patience, answer: &Receiver<R>) -> Unavailable {
         if let Some(thread) = &self.thread {
             // SAFETY: the thread has not been joined, so that its handle is valid. Everywhere but in its work it has the signal blocked,

@@ -1,4 +1,4 @@
-//! Observes what happens beside a portion: the core's clock just before and after, and what disturbed the thread.
+//! Observes a portion: the core's clock just before and after, and disturbances of the thread.
 
 use kernels::chain;
 
@@ -49,7 +49,7 @@ pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
 
-/// Counts at one moment.
+/// Counts at one point in time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
     of_cpu: [Option<u64>; 3],

@@ -13,7 +13,7 @@ use os::Stop;
 
 /// Portions of a pass. Each takes some 20 ms: several ticks of the kernel's timer, and short compared with drift.
 pub const PORTIONS: usize = 16;
-/// The most passes: nobody waits for more.
+/// Maximum number of passes.
 pub const MOST_ROUNDS: usize = 1_000;
 /// The fewest passes, even beyond the given time: fewer do not show their spread.
 const LEAST_ROUNDS: usize = 3;
@@ -39,7 +39,7 @@ pub struct LayerPasses {
 /// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timings {
-    /// Layers that made at least one pass, in their order.
+    /// Layers that completed at least one pass, in order.
     pub layers: Vec<LayerPasses>,
     /// Layers that were unavailable or ended early.
     pub missing: Vec<(LayerName, Unavailable)>,
@@ -71,8 +71,8 @@ struct Runner {
 ///
 /// # Errors
 ///
-/// A layer ran other bytes than the others, at another offset in its page, or counted other primes: one line with the reason. No result of
-/// the run may be shown then.
+/// A layer ran different bytes from the others, at a different page offset, or counted different primes: one line with the reason. Then no result
+/// of the run may be shown.
 pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
@@ -244,10 +244,10 @@ mod tests {
         counted[portions().iter().position(|part| part == range).unwrap()]
     }
 
-    /// What a made-up layer does to the n-th portion that it is asked for.
+    /// What a test layer does to the n-th requested portion.
     type Wrong = fn(&mut Pass, usize);
 
-    /// A layer that does what a test says.
+    /// A layer controlled by a test.
     struct Made {
         layer: &'static str,
         asked: usize,

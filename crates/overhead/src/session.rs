@@ -140,7 +140,7 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
 }
 
 impl Outcome {
-    /// The threads of the kernel module belong to no process: their time counts as this one's own, not as others'.
+    /// The threads of the kernel module belong to no process: their time counts as this process's own.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
             // Two decimals, as in the kernel's own counts.
@@ -149,8 +149,8 @@ impl Outcome {
     }
 }
 
-/// Why no layer can be timed on this machine: a quota that stops every portion in its middle. A request for seconds would then take
-/// minutes, and only measure how long the kernel stopped it.
+/// Why no layer can be timed on this machine: a quota that stops every portion in its middle. A run of seconds would then take minutes, and
+/// measure only how long the kernel stopped it.
 ///
 /// # Errors
 ///
@@ -186,7 +186,7 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     layers
 }
 
-/// Another CPU than the one that layers are pinned to: the first, which usually has the most interrupts. It must be of the same kind, so
+/// A CPU other than the one to which layers are pinned: the first, which usually has the most interrupts. It must be of the same kind, so
 /// that interrupts are the only difference.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
@@ -207,7 +207,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     })
 }
 
-/// What kernel rows would need, if they were not requested. If the kernel accepts no modules, a request would report that.
+/// The requirements for kernel layers that were not requested. If the kernel accepts no modules, a request would report that.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
         text!("not requested; --kernel loads a kernel module and requires root")

@@ -2,7 +2,7 @@
 
 use kernels::counter;
 
-/// The counter's rate: one for all layers of a run, so that their times are in proportion whatever its error.
+/// The rate of the counter: the same for all layers of a run, so that the ratios of their times are correct whatever its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ticks {
     hz: f64,

@@ -1,10 +1,10 @@
-//! Writing the planned values, and putting them back.
+//! Writes the planned values, and restores them.
 
 use crate::change::Change;
 use crate::files::{Files, Refusal};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
-/// How one value fared.
+/// The outcome of writing one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// It has the planned value.
@@ -13,20 +13,20 @@ pub enum WriteOutcome {
     NotKept(String),
     /// It was refused.
     Refused(String),
-    /// The file has gone, with the CPU or device that it belonged to.
+    /// The file no longer exists, nor does its CPU or device.
     Gone,
-    /// Somebody changed it between the plan and the write: it is theirs.
+    /// Another process changed it between planning and writing, so it is left alone.
     Changed(String),
 }
 
-/// How one value came back.
+/// The outcome of restoring one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreOutcome {
-    /// It is as it was.
+    /// The original state is back.
     Back,
-    /// It was so already.
+    /// It already had the value.
     WasBack,
-    /// Somebody else has changed it since: left alone, with its value.
+    /// Another process has changed it since: left alone, with its current value.
     Theirs(String),
     /// It could not be written.
     Refused(String),
@@ -35,12 +35,12 @@ pub enum RestoreOutcome {
 }
 
 impl RestoreOutcome {
-    /// Whether nothing of ours applies any more, and nothing of somebody else's.
+    /// Whether the original value is in effect again.
     pub fn is_back(&self) -> bool {
         matches!(self, RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone)
     }
 
-    /// Whether something of ours still applies.
+    /// Whether our value is still in effect.
     pub fn is_refused(&self) -> bool {
         matches!(self, RestoreOutcome::Refused(_))
     }
@@ -58,7 +58,7 @@ impl From<Refusal> for RestoreOutcome {
     }
 }
 
-/// Writes all changes of a plan in their order; what each led to, in the same order.
+/// Writes all changes of a plan in order; returns the outcome of each, in the same order.
 pub fn apply(
     files: &dyn Files,
     journal: &mut Journal,
@@ -150,7 +150,7 @@ pub fn restore(
     Ok(all)
 }
 
-/// The state of one value by the journal.
+/// The state of one value according to the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     /// Writing or restoring it has begun, and its end is not recorded.

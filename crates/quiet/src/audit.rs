@@ -19,7 +19,7 @@ pub struct AuditRow {
     pub needs: Option<Need>,
 }
 
-/// Inspects all knobs, or those named.
+/// Inspects all knobs, or the named ones.
 pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
     let wanted = |knob: &&'static Knob| names.is_empty() || names.contains(&knob.name);
     KNOBS

@@ -1,4 +1,4 @@
-//! One value of one file, from what it is to what is steadier.
+//! A change of one value in one file to a steadier one.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::value_syntax::ValueSyntax;
 pub struct Change {
     /// The knob that it belongs to.
     pub knob: String,
-    /// The file as on the machine.
+    /// The file's path on the machine.
     pub path: String,
     /// How it is spelled.
     #[serde(rename = "form")]

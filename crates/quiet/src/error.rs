@@ -31,7 +31,7 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    /// Nothing would put the settings back if this process were killed, or could not when it ends.
+    /// Nothing would restore the settings if this process were killed, or restoring would fail at its end.
     #[error("nothing was changed, because changes could not be restored: {0}")]
     Unguarded(Obstacle),
     /// Something compound cannot be done.
@@ -43,7 +43,7 @@ pub enum Error {
     /// These CPUs cannot be made quiet.
     #[error("--cpus {0}: {1}")]
     Cpus(CpuList, String),
-    /// An existing session does not do what was asked for: what, and the way out.
+    /// An existing session does not provide the request: what is missing, and the remedy.
     #[error("{0}")]
     Existing(String),
     /// Named knobs that cannot be set, each with the reason.

@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::error::Error;
 use crate::journal::JournalContents;
 
-/// Something that the caller should know while knobs are set.
+/// An event that the caller should know about while knobs are set.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// No process could be started that puts everything back should this one be killed.
@@ -19,7 +19,7 @@ pub enum Event<'a> {
     OtherBoot(&'a JournalContents),
     /// What an earlier session left is being restored.
     Leftover(&'a JournalContents),
-    /// A value is not as it was.
+    /// A value has not been restored.
     NotRestored(&'a Change, &'a RestoreOutcome),
     /// It is unknown what was restored.
     RestoreFailed(&'a Error),

@@ -1,4 +1,4 @@
-//! The files of a machine, or of a tree captured from one: read, written, listed.
+//! Reads, writes and lists the files of a machine, or of a tree captured from one.
 
 use std::io::Write;
 use std::path::Path;
@@ -22,7 +22,7 @@ const DENIED: &str = "permission denied";
 const MISSING: &str = "no such file";
 
 impl Refusal {
-    /// From a system call's error.
+    /// From the error of a system call.
     pub fn new(path: &str, error: &std::io::Error) -> Self {
         let why = match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => DENIED.to_owned(),
@@ -91,7 +91,7 @@ pub trait Files: Sync {
         self.root().real_path(path).is_ok_and(|real| may_write(&real))
     }
 
-    /// Whether the kernel accepts a value there from nobody, including root: shown by the file's mode.
+    /// Whether the kernel accepts no value from anyone, including root, as the file's mode shows.
     fn is_fixed(&self, path: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         let metadata = self.root().real_path(path).ok().and_then(|real| std::fs::metadata(real).ok());

@@ -1,8 +1,8 @@
 //! Changes are recorded on disk before the first write, so that a later process can revert them.
 //!
 //! A file of JSON lines. The first one, the header, contains every value to be changed with its old value; it is on disk before anything is
-//! written. The others are appended around each write. So a value that is neither the old nor the new one is known to be ours if we were
-//! just writing it, and somebody else's if not.
+//! written. The others are appended around each write. So if a value is neither the old nor the new one, it is ours if we were just writing it,
+//! and someone else's otherwise.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -31,7 +31,7 @@ pub struct JournalHeader {
     pub boot: String,
     /// The writing process.
     pub pid: u32,
-    /// Its command line, for people who want to know who it was.
+    /// Its command line, to identify it for users.
     pub command: String,
     /// When, as in a record.
     pub date: String,
@@ -47,7 +47,7 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// It was written, and this is the value now: the kernel may store another.
+    /// It was written, with the resulting value: the kernel may store a different one.
     Stands(usize, String),
     /// It was refused, with the reason; the file is unchanged.
     Refused(usize, String),
@@ -60,7 +60,7 @@ pub enum Step {
     /// This is about to be done, in addition to the values.
     #[serde(rename = "undertaking")]
     Compound(CompoundChange),
-    /// Nothing of it applies any more, and the journal is about to be removed.
+    /// Nothing of it is in effect any more, and the journal is about to be removed.
     #[serde(rename = "over")]
     Finished,
 }
@@ -136,7 +136,7 @@ impl Journal {
         self.file.try_clone()
     }
 
-    /// Its contents, whatever is at its path: from the open file if that is complete, else from what was written.
+    /// Its contents, regardless of what is at its path: from the open file if that is complete, otherwise from the text in memory.
     pub fn own_contents(&self) -> Option<JournalContents> {
         let text = match self.read_open() {
             Ok(open) if open.starts_with(&self.text) => open,
@@ -156,8 +156,8 @@ impl Journal {
         self.file.as_raw_fd()
     }
 
-    /// Writes it again if somebody removed it, perhaps with its folder, or truncated it while its values apply: the open file is still
-    /// complete then, or its text is in memory.
+    /// Writes it again if someone removed it, perhaps with its folder, or truncated it while its values are set: the open file is then still
+    /// complete, or the text is in memory.
     pub fn rewrite_if_missing(&self) -> Result<(), Error> {
         let system = |error: io::Error| Error::System(self.path.clone(), error);
         let own = self.file.metadata().map_err(system)?;
@@ -326,7 +326,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
         (metadata.uid() != owner, "it belongs to another user"),
         (metadata.mode() & 0o022 != 0, "other users can write to it"),
         (metadata.nlink() > 1, "it has a second hard link"),
-        (metadata.len() > LONGEST, "it is longer than any journal"),
+        (metadata.len() > LONGEST, "it is too long for a journal"),
     ];
     if let Some((_, why)) = doubts.into_iter().find(|(doubted, _)| *doubted) {
         return Err(Error::Untrusted(path, why));
@@ -343,7 +343,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
 
 /// The journal in a text, or why it is invalid.
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
-    let text = std::str::from_utf8(text).map_err(|_| "it is not text")?;
+    let text = std::str::from_utf8(text).map_err(|_| "it is not a text file")?;
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is incomplete")?;
     let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
@@ -400,7 +400,7 @@ impl JournalContents {
         format!("{self} before the last boot, which reset them; the settings made at boot apply")
     }
 
-    /// Compound changes beside the values, the last first: the order for undoing them.
+    /// Compound changes in addition to the values, last first, which is the order for undoing them.
     pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {
             Step::Compound(compound) => Some(compound),

@@ -1,4 +1,4 @@
-//! What every knob is: inspected, judged, and turned into changes.
+//! The common parts of knobs: inspection, judgement, and conversion to changes.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +27,9 @@ pub struct Knob {
     pub set: SetWhen,
     /// Its known effect on measurements, one sentence.
     pub effect: &'static str,
-    /// Why some would not set it; `None` without controversy.
+    /// Why some users would not set it; `None` if undisputed.
     pub disputed: Option<&'static str>,
-    /// What a machine without it lacks.
+    /// Why a machine may not have it.
     pub absent: &'static str,
     /// How it is inspected.
     #[serde(default)]
@@ -50,10 +50,10 @@ pub enum Inspect {
     File(FileValue),
     /// Several files with the same word.
     Words(WordFiles),
-    /// By a function of its own; and how it is set to a given value, if it has others than the steadier one.
+    /// By a special function; and how it is set to a given value, if it has values other than the steadier one.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
-    /// Not at all: no machine has it.
+    /// Not possible: no machine has it.
     #[default]
     Unknown,
 }
@@ -62,17 +62,17 @@ pub enum Inspect {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordFiles {
-    /// What each file is of.
+    /// The owner of each file.
     pub of: FileOf,
     /// The file, below its own folder.
     pub file: &'static str,
-    /// The file beside each that lists the accepted values, if any.
+    /// The file next to each that lists the accepted values, if any.
     pub choices: Option<&'static str>,
     /// The steadier word.
     pub steadier: &'static str,
 }
 
-/// What has a file of its own.
+/// What each file belongs to.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOf {
@@ -95,7 +95,7 @@ pub struct FileValue {
     pub steadier: &'static str,
     /// Another value that is equally steady.
     pub as_steady: Option<&'static str>,
-    /// Numbers from this one on are equally steady.
+    /// Numbers from this value on are equally steady.
     pub as_steady_from: Option<u32>,
 }
 
@@ -273,7 +273,7 @@ pub enum KnobClass {
 
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// What a knob may inspect.
+/// The context of inspecting a knob.
 pub struct KnobContext<'a> {
     /// The machine's files.
     pub files: &'a dyn Files,
@@ -287,7 +287,7 @@ pub struct KnobContext<'a> {
     pub quota: Option<f64>,
     /// This process's own attributes; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
-    /// The possible shield for the quiet CPUs, or why there is none; `None` if no CPU was named.
+    /// The possible shield for the quiet CPUs, or the reason why there is none; `None` if no CPU was named.
     pub shield: Option<Result<Shield, String>>,
     /// Whether the values persist after this process ends, so that it cannot hold any.
     pub stays: bool,

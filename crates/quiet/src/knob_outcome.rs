@@ -1,4 +1,4 @@
-//! What became of each knob that was to be set.
+//! The outcome of each knob that was to be set.
 
 use crate::apply::WriteOutcome;
 use crate::audit::AuditRow;
@@ -8,7 +8,7 @@ use crate::tuning_plan::TuningPlan;
 use record::{Text, text};
 use serde::Serialize;
 
-/// What became of one knob.
+/// The outcome of one knob.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KnobOutcome {
     /// Its name.
@@ -17,18 +17,18 @@ pub struct KnobOutcome {
     pub old: String,
     /// What it is.
     pub new: String,
-    /// How many values were set to that; 0 for what a process holds.
+    /// Number of values set to this; 0 for something that a process holds.
     pub values: usize,
     /// Why it is not set; `None` if it is.
     pub why_not: Option<Text>,
     /// Whether the user must set it: at boot, or manually.
     pub advice: bool,
-    /// What should be known of it though it is done.
+    /// A note on it although it was set.
     pub note: Option<Text>,
 }
 
 impl KnobOutcome {
-    /// Whether it is as was asked for.
+    /// Whether it has the requested value.
     pub fn is_done(&self) -> bool {
         self.why_not.is_none()
     }
@@ -39,7 +39,7 @@ impl KnobOutcome {
     }
 }
 
-/// A knob as it was to be set, or why it is not.
+/// A knob with its intended value, or the reason why it is not set.
 pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<Text>) -> KnobOutcome {
     let inspection = rows.iter().find(|row| row.knob.name == name).map(|row| &row.inspection);
     KnobOutcome {

@@ -1,4 +1,4 @@
-//! The lock on the state directory: one process may change knobs, and which one that is.
+//! The lock on the state directory: which process may change knobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::state_directory::DirectoryError;
 /// A check of the lock's holder takes at most this long, also on a busy machine.
 const A_LOOK: Duration = Duration::from_millis(50);
 
-/// The right to change knobs: one process has it, and passes it on to its guardian.
+/// The exclusive right to change knobs, passed on to the guardian.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -26,7 +26,7 @@ impl Lock {
         Self::take_within(A_LOOK, folder, command)
     }
 
-    /// A check for the holder shares the lock for a moment, which is waited for.
+    /// A check for the holder shares the lock for a short time, which we wait for.
     fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));

@@ -1,4 +1,4 @@
-//! Which process holds the lock on the state directory.
+//! The process that holds the lock on the state directory.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -13,7 +13,7 @@ use crate::journal::JournalHeader;
 
 /// The lock's name in the state directory.
 pub(crate) const LOCK: &str = "quiet.lock";
-/// Restoring takes no longer, also on the largest machines.
+/// Maximum duration of restoring, even on the largest machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two checks whether it is done.
 const BETWEEN: Duration = Duration::from_millis(10);
@@ -28,7 +28,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// The current holder; `None` if there is none, or this user may not know it.
+    /// The current holder; `None` if there is none, or if this user may not see it.
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
@@ -80,7 +80,7 @@ impl Holder {
         self.pid().is_none_or(is_alive)
     }
 
-    /// What must be done before somebody else may change knobs.
+    /// What must be done before anyone else can change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
         if self.lives() { "wait for it to finish, or stop it" } else { "wait until it has restored them" }
     }

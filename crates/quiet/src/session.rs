@@ -1,4 +1,4 @@
-//! From the lock over the journal to the values, and all the way back.
+//! A session: takes the lock, writes the journal and the values, and reverts all of it.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -56,7 +56,7 @@ fn for_everybody(command: &str) -> String {
     }
 }
 
-/// The changes, and with them what they would move.
+/// The changes, including values that they would affect.
 fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     if changes.iter().any(Change::moves_others) && !changes.iter().any(|change| change.path == NO_TURBO) {
         changes.extend(Change::watch(files, "boost", NO_TURBO, ValueSyntax::Word));
@@ -98,8 +98,8 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
     Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
-/// Restores what this process, or the one that posted this guardian, has set, whatever happened to the journal on disk meanwhile: if an
-/// untrusted file is in its place, the open file and memory count.
+/// Restores what this process, or the one that started this guardian, has set, whatever happened to the journal on disk: if an untrusted file is
+/// in its place, the open file and the text in memory are used.
 fn restore_own(
     files: &dyn Files,
     folder: &Path,
@@ -121,7 +121,7 @@ const SPARE: usize = 4;
 /// The guardian's name in the kernel.
 const NAME: &CStr = c"linespeed-quiet";
 
-/// The process that restores everything when this one is gone, however that ended, and the descriptors reserved for restoring. There is no
+/// The process that restores everything when this one has ended for any reason, and the descriptors reserved for restoring. There is no
 /// guardian if this process already has threads, in the middle of which a copy could not continue, or is the init of its namespace, which
 /// nothing survives.
 fn guard(
@@ -210,7 +210,7 @@ impl Session {
         self.guardian.as_ref().map(|guardian| guardian.pid())
     }
 
-    /// Puts everything back. What became of each value.
+    /// Restores everything; returns the outcome of each value.
     pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
@@ -222,7 +222,7 @@ impl Session {
         restored
     }
 
-    /// Leaves the values as they are.
+    /// Keeps the values.
     pub fn leave(self) {
         dismiss(self.guardian);
     }

@@ -1,5 +1,5 @@
 //! What linespeed has already set on this machine, and who holds it: this user's, from journal and lock, or root's, whose journal everyone
-//! may read. Only one session exists at a time, so that present values decide what another one may do.
+//! may read. Only one session exists at a time, so the present values determine what another one may do.
 
 use std::fmt;
 use std::path::Path;
@@ -50,7 +50,7 @@ impl Leftover {
         }
     }
 
-    /// The journal, whatever its boot.
+    /// The journal, from any boot.
     fn journal(&self) -> Option<&JournalContents> {
         match self {
             Leftover::Nothing => None,
@@ -113,7 +113,7 @@ impl Standing {
         self.contents().map_or(&[], |contents| &contents.header.changes)
     }
 
-    /// Whether nothing is set, and nobody holds the lock.
+    /// Whether nothing is set and the lock is free.
     pub fn is_nothing(&self) -> bool {
         matches!(self.left, Ok(Leftover::Nothing)) && self.holder.is_none()
     }
@@ -186,7 +186,7 @@ pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Er
 /// Knobs set by a parent process of this one, or by an earlier `--apply`: another session sets nothing more on the machine, and only
 /// applies its command's own settings.
 impl Standing {
-    /// Present values beside a session with this purpose; `None` without any. Values of another user are an error, and so are persistent
+    /// Present values during a session with this purpose; `None` if there are none. Values of another user are an error, and so are persistent
     /// ones if this session is also to persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
@@ -243,7 +243,7 @@ impl Standing {
         )))
     }
 
-    /// What has to be done to set more.
+    /// What must be done to set more.
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "request it there",
@@ -251,7 +251,7 @@ impl Standing {
         }
     }
 
-    /// What remains to be done beside it: nothing more is set except what is held meanwhile, and these knobs stay open.
+    /// What remains to be done during that session: nothing more is set except for what is held meanwhile, and these knobs stay open.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already quiet by" } else { "already set by" };

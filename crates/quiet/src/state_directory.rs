@@ -10,9 +10,9 @@ use crate::files::may_write;
 
 /// The journal's name in it.
 pub const JOURNAL: &str = "quiet.journal";
-/// The folder of root, which lives through a power loss.
+/// Root's folder, which survives a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
-/// Root's if the other one is not writable: it ends with the boot, as the values do.
+/// Root's folder if the other one is not writable: it is lost at reboot, like the values.
 pub const RUNTIME: &str = os::places::RUNTIME;
 
 /// The folder for this user: root's is the machine's, another user's is in the given state folder.
@@ -30,12 +30,12 @@ fn has_journal(folder: &Path) -> bool {
     std::fs::symlink_metadata(folder.join(JOURNAL)).is_ok()
 }
 
-/// Whether this user may write a folder, or make it.
+/// Whether this user may write to a folder, or create it.
 fn can_be_written(folder: &Path) -> bool {
     folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).is_some_and(may_write)
 }
 
-/// Whether a folder belongs to somebody else, as after `su` without `-`: it has no files of this user.
+/// Whether a folder belongs to another user, as after `su` without `-`: it contains no files of this user.
 pub fn is_foreign(folder: &Path) -> bool {
     let me = os::effective_user();
     match std::fs::symlink_metadata(folder) {
@@ -44,7 +44,7 @@ pub fn is_foreign(folder: &Path) -> bool {
     }
 }
 
-/// Why nothing can be written down in the state directory.
+/// Why nothing can be saved in the state directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The system refuses something at this path.
@@ -61,7 +61,7 @@ pub enum DirectoryError {
     WritableByOthers(PathBuf),
 }
 
-/// What the system refused, and the way out.
+/// What the system refused, and the remedy.
 struct Unwritable<'a>(&'a io::Error);
 
 impl fmt::Display for Unwritable<'_> {

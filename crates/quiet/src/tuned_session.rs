@@ -1,4 +1,4 @@
-//! Knobs set for a time: from what was asked for to the values, and back.
+//! Sets knobs for the duration of a session, and restores them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 pub struct Caller {
     /// The user's state folder; `None` if neither XDG_STATE_HOME nor HOME is set.
     pub state: Option<PathBuf>,
-    /// The command line as it was typed.
+    /// The command line as typed.
     pub command: String,
     /// The time, as in a record.
     pub date: String,
@@ -85,13 +85,13 @@ pub struct TunedSession {
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     shield: Option<Shield>,
-    /// The notice about another session, beside which this one sets nothing on the machine.
+    /// The notice about another session, during which this one sets nothing on the machine.
     pub beside: Option<String>,
     listener: Listener,
 }
 
 impl TunedSession {
-    /// Sets what is wanted. What an earlier start left behind is restored first.
+    /// Sets the requested knobs, after restoring leftover settings of an earlier session.
     ///
     /// An error means that nothing is set.
     pub fn begin(caller: &Caller, wanted: Wanted) -> Result<Self, Error> {
@@ -209,7 +209,7 @@ impl TunedSession {
         Err(Error::NotSet { knobs: missing, restored: true })
     }
 
-    /// What became of each knob.
+    /// The outcome of each knob.
     pub fn outcomes(&self) -> &[KnobOutcome] {
         &self.outcomes
     }
@@ -253,7 +253,7 @@ impl TunedSession {
         }
     }
 
-    /// What a record holds about them.
+    /// What a record contains about them.
     pub fn knobs(&self) -> Vec<record::Knob> {
         let knob = |outcome: &KnobOutcome| record::Knob {
             name: outcome.knob.to_owned(),
@@ -264,7 +264,7 @@ impl TunedSession {
         self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
     }
 
-    /// Leaves the values as they are. Returns whether there are any.
+    /// Keeps the values. Returns whether there are any.
     pub fn leave(mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
         let stands = self.compound_applied
@@ -343,11 +343,11 @@ pub struct Restored {
     pub values: Vec<(Change, RestoreOutcome)>,
     /// Values from another boot, which are discarded.
     pub forgotten: Option<JournalContents>,
-    /// What root has set beside it.
+    /// What root has set during it.
     pub root: Option<Standing>,
 }
 
-/// Puts back what an earlier start left.
+/// Restores leftover settings of an earlier session.
 pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
     let folder = caller.state_directory()?;
     let root = Root::live();

@@ -15,9 +15,9 @@ use crate::knob::{Adjustment, KnobContext, ProcessSetting, State};
 pub enum Purpose {
     /// For any purpose, until it is restored.
     Persistent,
-    /// For the time of a command.
+    /// For the duration of a command.
     Command,
-    /// For the time of linespeed's own measuring.
+    /// For the duration of linespeed's own measurements.
     Measuring,
 }
 
@@ -66,7 +66,7 @@ pub struct TuningPlan {
     pub settings: Vec<(&'static str, ProcessSetting)>,
     /// Compound changes, with the knob's name.
     pub compound_changes: Vec<(&'static str, CompoundChange)>,
-    /// Knobs that stay as they are though they were to be set, and why.
+    /// Knobs that stay unchanged although they were to be set, and why.
     pub not_set: Vec<(&'static str, Text)>,
     /// What linespeed does not set by itself: at boot, or by hand.
     pub advice: Vec<(&'static str, Text)>,
@@ -158,7 +158,7 @@ impl TuningPlan {
         names
     }
 
-    /// Where to report that somebody else has to do it: if it was named, the user wants it done.
+    /// Where to report that someone else has to do it: if it was named, the user wants it done.
     fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, Text)> {
         if named { &mut self.not_set } else { &mut self.advice }
     }

@@ -1,4 +1,4 @@
-//! How a file writes its value: what is read back differs from what was written in spelling only.
+//! The value format of a file: what is read may differ from what was written only in spelling.
 
 use record::CpuList;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ pub enum ValueSyntax {
     /// One word or number, unchanged.
     #[default]
     Word,
-    /// All choices, the one in force in brackets: `always [madvise] never`.
+    /// All choices, with the current one in brackets: `always [madvise] never`.
     Chosen,
     /// A CPU list: `0-3,8`.
     CpuList,

@@ -10,7 +10,7 @@ use serde_with::skip_serializing_none;
 use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
 use crate::{Better, Labels, Metric, Record, Text, regular_file};
 
-/// The version of a baseline's form.
+/// The version of the baseline format.
 pub const BASELINE_VERSION: u32 = 1;
 
 /// The expected results of one or several classes of machines.
@@ -18,7 +18,7 @@ pub const BASELINE_VERSION: u32 = 1;
 pub struct Baseline {
     /// [`BASELINE_VERSION`] of the program that made it.
     pub baseline: u32,
-    /// The program that made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// When it was made, RFC 3339 in UTC.
     pub made: String,
@@ -33,13 +33,13 @@ pub struct ClassBaseline {
     pub name: String,
     /// The number of machines behind the medians.
     pub machines: u32,
-    /// The record of the machine that is nearest to the medians of all: its inventory and settings stand for the class.
+    /// The record of the machine nearest to the medians: its inventory and settings represent the class.
     pub record: Record,
     /// Each result that most of them have.
     pub figures: Vec<ClassFigure>,
 }
 
-/// A result over the machines of a class.
+/// A result summarized over the machines of a class.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassFigure {
@@ -49,7 +49,7 @@ pub struct ClassFigure {
     pub metric: Metric,
     /// Unit of `median`.
     pub unit: String,
-    /// Which direction is better; absent where neither is.
+    /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
     /// Its labels, without those that name a place on one machine.
     #[serde(rename = "where")]
@@ -63,7 +63,7 @@ pub struct ClassFigure {
 }
 
 impl Baseline {
-    /// Whether JSON text is a baseline and not a record: only a baseline has the number of its form.
+    /// Whether JSON text is a baseline and not a record: only a baseline has its version number.
     pub fn is_in(text: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Head {
@@ -72,21 +72,21 @@ impl Baseline {
         serde_json::from_slice::<Head>(text).is_ok_and(|head| head.baseline > 0)
     }
 
-    /// Reads it from a file; `None` if the file cannot be read or holds something else, such as a record.
+    /// Reads it from a file; `None` if the file cannot be read or contains something else, such as a record.
     ///
     /// # Errors
     ///
-    /// It is a baseline of a newer form, or a damaged one.
+    /// It is a baseline in a newer format, or a damaged one.
     pub fn read(path: &Path) -> Result<Option<Self>, ReadError> {
         let text = regular_file::read(path, MAX_RECORD_BYTES).ok().map(|(text, _)| text);
         text.filter(|text| Self::is_in(text)).map(|text| Self::from_json(&text)).transpose()
     }
 
-    /// Reads it from JSON text. Each class's record is read as [`Record::from_json`] reads one.
+    /// Reads it from JSON text. Each class's record is read like [`Record::from_json`].
     ///
     /// # Errors
     ///
-    /// It is no baseline, or one of a newer form.
+    /// It is not a baseline, or one in a newer format.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
         memory_of(text)?;
         let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::text;
 use crate::text::Text;
 
-/// What held a command back.
+/// What limited a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
@@ -21,7 +21,7 @@ pub enum BoundBy {
     Frontend,
     /// Mispredicted branches.
     Branches,
-    /// Something else than a CPU: a disk, the network, a lock.
+    /// Something other than a CPU: a disk, the network, a lock.
     Waiting,
     /// Other tasks on its CPUs.
     CpuContention,
@@ -41,9 +41,9 @@ pub enum BoundBy {
     Lock,
     /// Its share of the caches.
     Cache,
-    /// Its own threads beside each other: they share cache lines or spin on a lock.
+    /// Its own threads running together: they share cache lines or spin on a lock.
     OwnThreads,
-    /// Heat, power or a setting that holds the clock down.
+    /// Heat, power or a setting that lowers the clock.
     Clock,
     /// Nothing: there is no work.
     Idle,
@@ -86,7 +86,7 @@ pub enum BoundKind {
     Timers,
     /// Mapping, unmapping and protecting memory.
     MemoryMapping,
-    /// Threads and processes that take turns.
+    /// Switches between threads and processes.
     ContextSwitches,
     /// A kind that another version wrote.
     #[serde(untagged)]
@@ -94,7 +94,7 @@ pub enum BoundKind {
 }
 
 impl BoundBy {
-    /// It in words.
+    /// In words.
     pub fn name(&self) -> Text {
         match self {
             BoundBy::Cpu => text!("the CPU"),
@@ -120,7 +120,7 @@ impl BoundBy {
         }
     }
 
-    /// Its code, as JSON has it.
+    /// Its code, as in JSON.
     pub fn code(&self) -> String {
         serde_json::to_value(self)
             .ok()
@@ -139,9 +139,9 @@ pub struct Bound {
     /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`, `memory-mapping`, `context-switches`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
-    /// The answer in a person's words.
+    /// The answer in words.
     pub says: Text,
-    /// The results behind it.
+    /// The results on which it is based.
     pub evidence: Vec<Evidence>,
     /// What to try.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,10 +1,9 @@
-//! Bytes carried by memory: those that a program counts, and the lines that caches read first because of its regular stores, as
-//! far as known.
+//! Memory traffic: the bytes that a program counts, plus the lines that caches read because of its regular stores, as far as known.
 
 use crate::{Label, Measurement, Record, detail, metrics};
 
-/// The least and the most that the bus carried, B/s. A program counts the bytes of `stream`; each stored line, if read first,
-/// makes them those of `bus`. Both ends are equal if nothing was read first. They span the whole range if the number of such
+/// The lowest and highest possible bus traffic, B/s. A program counts the bytes of `stream`; if every stored line is read first, the traffic is
+/// that of `bus`. Both ends are equal if nothing was read first. They span the whole range if the number of such
 /// lines was not measured or is in doubt.
 pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f64, f64) {
     let (least, most) = write_allocate_avoided(record, stream).unwrap_or((0.0, 1.0));
@@ -12,8 +11,8 @@ pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f
     (carried(most), carried(least))
 }
 
-/// The share of lines that the same number of threads did not read before overwriting them, with its interval. Only if it is
-/// beyond doubt; clamped to what a share can be.
+/// The share of lines that the same number of threads did not read before overwriting them, with its interval. Only if it is beyond doubt;
+/// clamped to the range of a share.
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record

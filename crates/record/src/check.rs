@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::comparison::FactKind;
 use crate::{Doubt, Metric, Text};
 
-/// The version of the form of a check.
+/// The version of the check format.
 pub const CHECK_VERSION: u32 = 1;
 
 /// A check and its subject.
@@ -14,13 +14,13 @@ pub const CHECK_VERSION: u32 = 1;
 pub struct Checked<'a> {
     /// [`CHECK_VERSION`] of the program that made it.
     pub check: u32,
-    /// The host's name; empty where it has none.
+    /// The host's name; empty if it has none.
     pub machine: &'a str,
     /// When it was made, RFC 3339 in UTC.
     pub time: &'a str,
     /// The baseline, in a few words.
     pub baseline: &'a str,
-    /// The outcome, in a line.
+    /// The outcome, in one line.
     pub line: &'a str,
     /// The outcome.
     pub result: &'a Check,
@@ -32,11 +32,11 @@ pub struct Checked<'a> {
 pub enum Outcome {
     /// No deviation.
     Good,
-    /// A setting, or what is installed, differs.
+    /// A setting or installed software differs.
     Setting,
     /// The hardware differs, or a result is slower.
     Defect,
-    /// The baseline is of machines of another class.
+    /// The baseline is from another class of machines.
     OtherClass,
 }
 
@@ -45,7 +45,7 @@ pub enum Outcome {
 pub struct Check {
     /// The outcome.
     pub outcome: Outcome,
-    /// Facts that differ, the most important first; if the baseline is of another class, the facts of the class.
+    /// Facts that differ, most important first; if the baseline is of another class, the facts of the class.
     pub facts: Vec<FactOff>,
     /// Facts in the baseline that could not be read here.
     pub not_seen: Vec<FactOff>,
@@ -53,11 +53,11 @@ pub struct Check {
     pub alike: usize,
     /// These facts.
     pub agree: Vec<FactOff>,
-    /// Facts missing on both sides, and so not compared.
+    /// Facts missing on both sides, which are therefore not compared.
     pub neither: Vec<FactOff>,
     /// Results, the slowest relative to the baseline first.
     pub figures: Vec<Figure>,
-    /// Other processes' use of the CPUs meanwhile, if it was too much to judge any result.
+    /// CPUs used by other processes meanwhile, if too many to judge any result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
 }
@@ -76,7 +76,7 @@ pub struct Busy {
 pub struct FactOff {
     /// What kind of fact.
     pub kind: FactKind,
-    /// Which fact: stable.
+    /// The fact's stable code.
     pub code: String,
     /// The fact in words.
     pub what: Text,
@@ -105,7 +105,7 @@ pub struct Figure {
     pub speed: f64,
     /// The 95 % interval of that, from both intervals.
     pub interval: Option<(f64, f64)>,
-    /// The share by which it must be slower to count as slow.
+    /// The share beyond which it counts as slower.
     pub bound: f64,
     /// Whether it is slower: the whole interval lies beyond the bound.
     pub slow: bool,
@@ -115,7 +115,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether it is surely slower, or surely not. Undecided are results in doubt, without an interval, or whose interval contains
+    /// Whether it is certainly slower, or certainly not. Undecided are results that are in doubt, have no interval, or whose interval contains
     /// the bound.
     pub fn is_decided(&self) -> bool {
         let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);

@@ -1,10 +1,10 @@
-//! Possible limits of a clock beside the settings of cpufreq: power limits, firmware, heat.
+//! Possible limits of a clock besides the settings of cpufreq: power limits, firmware, heat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// Possible limits of a clock beside the settings of cpufreq.
+/// Possible limits of a clock besides the settings of cpufreq.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -12,7 +12,7 @@ pub struct ClockHolders {
     /// Power limits of processor packages, one per interface and window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_limits: Vec<PowerLimit>,
-    /// The limits that the processor reported as active at this moment.
+    /// The limits that the processor reported as active at this time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holding: Vec<HeldBy>,
     /// The limits active since the processor's log was cleared, mostly at boot.
@@ -30,9 +30,9 @@ pub struct ClockHolders {
     pub hwp: Option<HwpRange>,
     /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
     pub max_percent: Option<u64>,
-    /// For how long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
+    /// How long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
     pub heat_ms: Option<u64>,
-    /// The longest such time at once, ms.
+    /// The longest single such period, ms.
     pub longest_heat_ms: Option<u64>,
 }
 
@@ -42,14 +42,14 @@ pub struct ClockHolders {
 pub struct HwpRange {
     /// The highest level that it has.
     pub highest: u64,
-    /// The level that it keeps under any load.
+    /// The level that it sustains under any load.
     pub guaranteed: u64,
     /// The highest level that it is allowed to choose.
     pub allowed: u64,
 }
 
 impl ClockHolders {
-    /// Whether nothing was seen.
+    /// Whether none was found.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -70,7 +70,7 @@ pub struct PowerLimit {
     pub watts: f64,
     /// The package's rated power, W.
     pub rated_watts: Option<f64>,
-    /// Over how long it holds, seconds.
+    /// Length of its averaging window, seconds.
     pub window_seconds: Option<f64>,
     /// The file that sets it.
     pub limit_file: String,
@@ -83,7 +83,7 @@ pub struct PowerLimit {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {
-    /// A pin that another part of the board pulls: charger, voltage regulator, management controller.
+    /// A signal from another part of the board: charger, voltage regulator, management controller.
     #[strum(to_string = "PROCHOT")]
     Prochot,
     /// The processor's own temperature.

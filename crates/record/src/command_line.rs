@@ -1,5 +1,4 @@
-//! Command lines as people type them: the program at the end, its binding, and the name under which its runs are
-//! compared between machines.
+//! Command lines as users type them: the program at the end, its binding, and the name under which its runs are compared between machines.
 
 use crate::CpuList;
 
@@ -16,12 +15,12 @@ enum Token {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// The words of the program at the end, its name first and without a path: `sudo numactl -C 7 ./bin/stream -W 5`
-    /// has `stream`, `-W`, `5`. Of a pipeline the first program's.
+    /// has `stream`, `-W`, `5`. For a pipeline, that of the first program.
     pub words: Vec<String>,
-    /// The whole command line in a form that is equal on all machines that ran the same: no binding, no path, no
-    /// redirection, no `sudo`; words quoted one way.
+    /// The whole command line in a form that is the same on all machines that ran the same command: without binding, path, redirection or `sudo`,
+    /// and with uniform quoting.
     pub name: String,
-    /// CPUs that it was bound to.
+    /// CPUs that it was pinned to.
     pub cpus: Option<CpuList>,
     /// Nodes whose CPUs it was bound to.
     pub cpu_nodes: Option<CpuList>,
@@ -29,22 +28,22 @@ pub struct CommandLine {
     pub memory_nodes: Option<CpuList>,
     /// The wrappers that set its conditions, outermost first: `taskset -c 0`, `nice -n -5`.
     pub conditions: Vec<String>,
-    /// Whether `time` stood before it.
+    /// Whether `time` preceded it.
     pub timed: bool,
-    /// The options of `perf stat`, where that stood before it.
+    /// The options of `perf stat`, if that preceded it.
     pub perf: Option<Perf>,
 }
 
-/// The options of `perf stat` that decide how its output reads.
+/// The options of `perf stat` that determine its output format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Perf {
-    /// `-a`, `-A`, `-C`: counted on CPUs and not of a process.
+    /// `-a`, `-A`, `-C`: counted on CPUs, not for a process.
     pub system: bool,
-    /// `-p`, `-t`: of a process that ran already.
+    /// `-p`, `-t`: for a process that was already running.
     pub attached: Option<String>,
     /// `-x`: the separator of fields.
     pub separator: Option<String>,
-    /// `-r`: how often the command was run.
+    /// `-r`: the number of runs.
     pub runs: Option<u64>,
 }
 
@@ -57,18 +56,18 @@ const PERF_VALUES: &str = "\
     --output -G --cgroup -M --metrics -D --delay --timeout --interval-count --filter --pre --post \
     --log-fd -b --bpf-prog --td-level";
 
-/// The most wrappers before the program that are looked through.
+/// The maximum number of wrappers removed before the program.
 const MOST_WRAPPERS: usize = 32;
 /// Commands that only prepare the one after them.
 const PREPARES: &[&str] =
     &["cd", "export", "source", ".", "ulimit", "set", "sync", "sleep", "module", "date"];
 /// The deepest nesting of scripts that is parsed.
 const DEEPEST: usize = 4;
-/// The longest parsed command line, in bytes; people type shorter ones, and a text may hold anything.
+/// Maximum length of a parsed command line, in bytes; users type shorter ones, and a text may contain anything.
 const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
-    /// Reads a command line. Whatever is not valid shell (an unmatched quote) is read as far as possible.
+    /// Reads a command line. Invalid shell syntax (an unmatched quote) is read as far as possible.
     pub fn read(text: &str) -> Self {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
@@ -79,14 +78,14 @@ impl CommandLine {
         command
     }
 
-    /// Of a command by its words, as it was started.
+    /// From the words of a command, as it was started.
     pub fn from_words<'w>(words: impl Iterator<Item = &'w str>) -> Self {
         let mut command = Self::default();
         command.name = command.unwrap(words.map(str::to_owned).collect(), true, 0);
         command
     }
 
-    /// The command line above an output, if it can be its own: one of these programs, or a loop around it.
+    /// The command line above an output, if it can have produced it: one of these programs, or a loop around it.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
@@ -109,17 +108,17 @@ impl CommandLine {
         })
     }
 
-    /// Whether an option stands there.
+    /// Whether an option is present.
     pub fn has(&self, name: &str) -> bool {
         self.words.iter().skip(1).any(|word| word == name)
     }
 
-    /// The one CPU that it was bound to.
+    /// The single CPU that it was pinned to.
     pub fn cpu(&self) -> Option<u32> {
         self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
     }
 
-    /// The one node that its memory was bound to.
+    /// The single node that its memory was bound to.
     pub fn node(&self) -> Option<u32> {
         self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
     }
@@ -194,7 +193,7 @@ impl CommandLine {
         self.name = name;
     }
 
-    /// Removes what runs another program, notes its effect, and returns the rest in its comparable form.
+    /// Removes wrappers that run another program, notes their effect, and returns the rest in its comparable form.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
         // Bounded: nobody wraps a command in more than a few others.
         for _ in 0..MOST_WRAPPERS {
@@ -249,7 +248,7 @@ impl CommandLine {
         name
     }
 
-    /// How many words a wrapper and its options are.
+    /// The number of words of a wrapper and its options.
     fn wrapper(&mut self, program: &str, valued: &str, words: &[String]) -> usize {
         self.timed |= program == "time";
         let (mut listed, mut attached) = (false, false);
@@ -284,7 +283,7 @@ impl CommandLine {
         }
     }
 
-    /// How many words the options of `perf stat` are.
+    /// The number of words of the options of `perf stat`.
     fn perf(&mut self, words: &[String]) -> usize {
         let mut perf = Perf::default();
         let taken = read_options(words, PERF_VALUES, |option, value| match option {
@@ -328,7 +327,7 @@ fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Optio
 /// Words with which a shell's loops and choices begin.
 const KEYWORDS: [&str; 8] = ["while", "until", "for", "if", "case", "do", "{", "("];
 
-/// The script in a command line, on one line as it was written: what stands behind `sh -c`, else all of it.
+/// The script in a command line, on one line as written: the argument of `sh -c`, otherwise all of it.
 fn script(text: &str) -> String {
     let shells = ["sh -c ", "bash -c ", "zsh -c ", "dash -c "];
     let at = shells.iter().filter_map(|shell| Some(text.find(shell)? + shell.len())).min();
@@ -363,7 +362,7 @@ fn base(word: &str) -> &str {
     word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
 }
 
-/// A word as it appears in a name: in double quotes if a shell would see more than a word in it.
+/// A word as it appears in a name: in double quotes if a shell would treat it as more than one word.
 fn quoted(word: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "_@%+=:,./-{}".contains(c);
     if !word.is_empty() && word.chars().all(safe) { word.to_owned() } else { format!("\"{word}\"") }

@@ -1,5 +1,4 @@
-//! Observations of a command's run beside its results: the types of the details of `workload.time` in a record of `linespeed
-//! stat`.
+//! Observations of a command's run in addition to its results: the types of the details of `workload.time` in a record of `linespeed stat`.
 
 use std::collections::BTreeMap;
 
@@ -14,37 +13,37 @@ pub enum RunEnd {
     Code(i64),
     /// By this signal.
     Signal(i64),
-    /// Its time was up.
+    /// Its time limit was reached.
     TimedOut(bool),
-    /// linespeed was ended by this signal, and ended it.
+    /// linespeed received this signal, and ended it.
     Stopped(i64),
 }
 
-/// How often a command's threads were sampled.
+/// Number of times the threads of a command were sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
-    /// Looks at a thread.
+    /// Samples of a thread.
     pub all: u64,
-    /// Those that found all threads waiting.
+    /// Number of samples in which all threads were waiting.
     pub idle: u64,
-    /// Active threads, summed over looks.
+    /// Active threads, summed over samples.
     pub active: u64,
-    /// The most active threads at once; 0 if unknown.
+    /// Maximum number of simultaneously active threads; 0 if unknown.
     pub most_active: u64,
     /// Waiting threads whose cause of waiting could not be read, summed.
     pub unread: u64,
 }
 
-/// Threads that waited for one thing, summed over looks.
+/// Threads that waited for one thing, summed over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
     /// All of them.
     pub threads: u64,
-    /// Those that had been on a CPU since the previous look: they wait repeatedly, not once for long.
+    /// Threads that had been on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     pub again: u64,
-    /// Of locks: the process whose threads waited longest. Waits of unrelated processes do not add up to a lock.
+    /// For locks: the process whose threads waited longest. Waits of unrelated processes are not waits for one lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locks: Option<LockWaits>,
 }
@@ -53,28 +52,28 @@ pub struct Waits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
-    /// Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
+    /// Time that threads were blocked in futexes between two runs, s, summed; threads that never ran are waiting for work.
     pub blocked: f64,
-    /// The part of it that is certainly in a mutex: the kernel shows that the futex is expected to be locked with waiters.
+    /// The part that is certainly a mutex: the kernel shows that the futex is expected to be locked with waiters.
     pub mutex: f64,
     /// Time that its threads were on a CPU or ready for one, s, summed.
     pub active: f64,
-    /// Threads that were in a mutex at all looks and never ran.
+    /// Threads that were in a mutex in all samples and never ran.
     pub stuck: u64,
 }
 
-/// What threads waited for at all looks, whether or not others ran.
+/// What threads waited for in all samples, whether or not others ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
-/// What was changed to find out what a command needs.
+/// A change that shows what a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
     /// Its memory came from huge pages.
     HugePages,
-    /// Beside a program that uses memory bandwidth.
+    /// Next to a program that uses memory bandwidth.
     Bandwidth,
-    /// Beside a program that fills the last-level cache.
+    /// Next to a program that fills the last-level cache.
     Cache,
     /// On fewer CPUs: its time.
     FewerCpus,
@@ -88,7 +87,7 @@ pub enum ProbeKind {
 pub struct Probe {
     /// What was changed.
     pub kind: ProbeKind,
-    /// Its time with the change over that without it (CPU time, except for `fewer-cpus`).
+    /// Its time with the change divided by that without it (CPU time, except for `fewer-cpus`).
     pub ratio: f64,
     /// Its interval, which holds for all probes together; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
@@ -155,7 +154,7 @@ pub struct Ceilings {
     /// The latency curve: the latency of loads by size of memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// The memory probe's latency at rising load, unloaded first.
+    /// The memory probe's latency under increasing load, unloaded first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
     /// The day of each measurement, by its name here; for a workload's IPC, `ipc.` and the workload.
@@ -185,7 +184,7 @@ pub struct ProbePoint {
 }
 
 impl Ceilings {
-    /// Workloads of nops, which show the width of the core: no program is like them.
+    /// Workloads of nops, which show the width of the core: no program resembles them.
     pub const NOPS: [&str; 2] = ["nop", "cpu-bound"];
 
     /// Instructions per cycle of the workloads that resemble programs.
@@ -195,8 +194,7 @@ impl Ceilings {
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 
-    /// The clock to expect while this share of the CPUs works, Hz, and whether it is the all-core clock: a single core runs
-    /// faster.
+    /// The expected clock when this share of the CPUs is busy, Hz, and whether it is the all-core clock: a single core runs faster.
     pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
         let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
         all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)
@@ -214,5 +212,5 @@ impl Ceilings {
     }
 }
 
-/// What threads waited for while off a CPU, and how often each was seen.
+/// What threads waited for while off a CPU, and how many times each was seen.
 pub type Waiting = BTreeMap<String, u64>;

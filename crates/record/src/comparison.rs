@@ -15,7 +15,7 @@ use crate::metrics::{Better, Metric};
 use crate::text;
 use crate::text::{Template, Text};
 
-/// The version of a comparison's form.
+/// The version of the comparison format.
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two or more records side by side. One of them is the baseline, with which all others are compared.
@@ -23,7 +23,7 @@ pub const COMPARISON_VERSION: u32 = 1;
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that made it.
     pub comparison: u32,
-    /// The program that made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// What is compared, in the order in which it was named.
     pub subjects: Vec<Subject>,
@@ -37,7 +37,7 @@ pub struct Comparison {
     pub answer: Vec<Text>,
     /// What differs in the inventory and the conditions, hardware first.
     pub differences: Vec<Difference>,
-    /// The results that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
+    /// The main results: each resource and workload once, summarized over CPUs, pairs and working sets.
     pub rows: Vec<Row>,
     /// Every result that at least two subjects have at the same place, one by one.
     pub figures: Vec<Row>,
@@ -45,9 +45,9 @@ pub struct Comparison {
     pub refused: Vec<Refusal>,
     /// Which differences explain the results, one entry per result and subject.
     pub explanations: Vec<Explanation>,
-    /// What each would do with another's best setting.
+    /// What each would achieve with another's best setting.
     pub what_if: Vec<WhatIf>,
-    /// The subjects by each result, the best first; only with three and more.
+    /// The subjects ordered by each result, best first; only with three or more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<Order>,
     /// Notes on the whole comparison, one sentence each.
@@ -65,7 +65,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
-    /// Its name here: short, and no two alike.
+    /// Its name here: short and unique.
     pub name: String,
     /// Where it came from: a file, `reference:NAME`.
     pub source: String,
@@ -75,12 +75,12 @@ pub struct Subject {
     pub machine: String,
     /// Results in it.
     pub figures: u32,
-    /// Whether other tools measured it.
+    /// Whether its results are from other tools.
     pub imported: bool,
     /// Whether it was chosen as this machine's newest record, so that its name does not identify the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
-    /// Index of an earlier subject that is the very same record.
+    /// Index of an earlier subject that is the same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
     /// Notes on it: emulated, ended early, imported.
@@ -92,11 +92,11 @@ pub struct Subject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// All are the very same record.
+    /// All are the same record.
     SameRecord,
     /// All are of one machine, at different times: same host name, system and processor.
     SameMachine,
-    /// They are of different machines, or nothing shows that they are of one.
+    /// They are from different machines, or it is not known that they are from the same one.
     #[default]
     Machines,
 }
@@ -144,10 +144,9 @@ pub struct Row {
     pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
-    /// Which direction is better; absent where neither is.
+    /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
-    /// The labels that all share; those that differ between machines (CPU numbers) are left out if it was summed over
-    /// them.
+    /// The labels that all share; those that differ between machines (CPU numbers) are omitted if results were summarized over them.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// The divisor of the result, if any.
@@ -182,7 +181,7 @@ pub enum Per {
 }
 
 impl Per {
-    /// The word for people and JSON.
+    /// The word in text and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Per::Core => "core",
@@ -197,11 +196,11 @@ impl Per {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cell {
-    /// The median; absent if the record has none, or none that is comparable.
+    /// The median; absent if the record has no comparable one.
     pub value: Option<f64>,
     /// 95 % interval of the median; absent if unknown.
     pub value_interval: Option<(f64, f64)>,
-    /// This result over the baseline's; absent for the baseline itself.
+    /// This result divided by the baseline's; absent for the baseline itself.
     pub ratio: Option<f64>,
     /// 95 % interval of the ratio by the bootstrap; absent if a side has a single value.
     pub interval: Option<(f64, f64)>,
@@ -229,9 +228,9 @@ pub struct Cell {
 pub struct Change {
     /// This minus the baseline's, in the result's own unit.
     pub by: f64,
-    /// The interval of that, which holds for all rows together at 95 %; absent if a recording is too short.
+    /// Its interval, with 95 % confidence for all rows together; absent if a recording is too short.
     pub interval: Option<(f64, f64)>,
-    /// Whether they differ by more than chance and by enough to matter; absent if a recording is too short.
+    /// Whether the difference exceeds chance and is large enough to matter; absent if a recording is too short.
     pub resolved: Option<bool>,
 }
 
@@ -266,33 +265,32 @@ pub struct Explanation {
     pub subject: usize,
     /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
-    /// Whether a result behind it is in doubt.
+    /// Whether a result on which it is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The answer in a sentence or two.
     pub says: Text,
-    /// Whether the causes, with the unexplained part, multiply up to the speed; otherwise they are independent of each
-    /// other.
+    /// Whether the product of the causes and the unexplained part is the speed ratio; otherwise they are independent of each other.
     pub adds_up: bool,
-    /// The causes: first those that make the slower one slower, each kind by the size of its effect.
+    /// The causes: first those that slow down the slower one, each kind by the size of its effect.
     pub causes: Vec<Cause>,
     /// The remainder after the causes, as a factor on the speed like theirs; absent if they do not add up.
     pub unexplained: Option<f64>,
     /// If the work was measured with blocks of several sizes: the spread of their speeds, and which sizes are left out.
     pub sizes: Option<Text>,
-    /// The work in question, if the subject with more cores does no more than the other.
+    /// The work, if the subject with more cores does no more of it than the other.
     pub held_back: Option<HeldBack>,
     /// Other possible explanations, and whether these results support them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
 }
 
-/// Work of which more cores do no more.
+/// Work that does not benefit from more cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBack {
     /// The work.
     pub work: String,
-    /// Who does no more than whom, in a sentence, without its causes.
+    /// Which subject does no more than which, in a sentence, without its causes.
     pub says: Text,
 }
 
@@ -306,16 +304,16 @@ pub struct Cause {
     pub code: String,
     /// With numbers, one sentence.
     pub says: Text,
-    /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
+    /// Its effect on the subject's speed relative to the baseline: 0.8 makes it a fifth slower, 1.2 a fifth faster.
     pub factor: f64,
-    /// Whether a result behind it is in doubt.
+    /// Whether a result on which it is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// Whether it favours the slower one, which it would make the faster.
+    /// Whether it favours the slower subject.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.
     pub measured: bool,
-    /// The results behind it, the baseline's first.
+    /// The results on which it is based, the baseline's first.
     pub evidence: Vec<Evidence>,
     /// What it consists of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -392,7 +390,7 @@ pub struct WhatIf {
     pub then: Text,
     /// What it acts on: `memory bandwidth`.
     pub acts_on: Text,
-    /// Its speed with the setting over its speed now; an upper bound if `at_most`.
+    /// Its speed with the setting divided by its speed now; an upper bound if `at_most`.
     pub gain: f64,
     /// Whether the gain is an upper bound.
     pub at_most: bool,
@@ -401,7 +399,7 @@ pub struct WhatIf {
     pub together: bool,
     /// The conclusion, one or two sentences.
     pub says: Text,
-    /// The results behind it.
+    /// The results on which it is based.
     pub evidence: Vec<Evidence>,
 }
 
@@ -420,13 +418,13 @@ pub struct Order {
     pub says: Text,
 }
 
-/// One place in an order.
+/// One position in the order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
     /// The subject, by index.
     pub subject: usize,
     /// Its result.
     pub value: f64,
-    /// Whether it lies far from the others: beyond 3.5 scaled median absolute deviations, and in the worse direction.
+    /// Whether it is an outlier: beyond 3.5 scaled median absolute deviations in the worse direction.
     pub outlier: bool,
 }

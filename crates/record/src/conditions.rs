@@ -21,7 +21,7 @@ pub struct Conditions {
     /// Other active processes, the busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Process>,
-    /// Knobs that linespeed set for the run; their values have been restored since.
+    /// Knobs that linespeed set for the run and restored afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<Knob>,
 }
@@ -41,7 +41,7 @@ pub struct Knob {
     pub not_set: Option<String>,
 }
 
-/// The state at one moment.
+/// The state at one point in time.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -76,7 +76,7 @@ pub struct Snapshot {
     pub zone_reclaim: Option<u32>,
     /// Load averages over 1, 5 and 15 minutes.
     pub load: Option<[f64; 3]>,
-    /// Tasks runnable now, this one included.
+    /// Tasks runnable now, including this one.
     pub running: Option<u32>,
     /// Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pub pressure: BTreeMap<String, f64>,
@@ -91,8 +91,8 @@ pub struct Snapshot {
     pub own_nice: Option<i32>,
     /// This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
     pub own_policy: Option<String>,
-    /// CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
-    /// cpu.shares 1024): the lowest on the way up.
+    /// CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100, cpu.shares 1024): the lowest
+    /// up to the root.
     pub own_cpu_weight: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
     pub steal_share: Option<f64>,
@@ -112,7 +112,7 @@ pub struct Snapshot {
     pub quota_throttled: Option<u64>,
     /// Periods of that group in all, if the kernel reports them.
     pub quota_periods: Option<u64>,
-    /// Possible limits of clocks beside the settings of cpufreq.
+    /// Possible limits of clocks besides the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
     pub clock_holders: ClockHolders,
     /// Power supply: `mains`, `battery`; absent if none is reported.

@@ -13,16 +13,16 @@ use crate::{Template, Text};
 pub enum State {
     /// In full.
     Measured,
-    /// In part, or under conditions that weaken it.
+    /// In part, or under conditions that limit it.
     Degraded,
-    /// Left out: not asked for, no time, no memory, interrupted.
+    /// Omitted: not requested, no time, no memory, interrupted.
     Skipped,
     /// Not available on this machine to this user.
     Impossible,
 }
 
 impl State {
-    /// The word for people and JSON.
+    /// The word in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }
@@ -37,13 +37,13 @@ pub struct Coverage {
     pub what: String,
     /// How well.
     pub state: State,
-    /// Why not in full; absent when it was.
+    /// Why not in full; absent if it was.
     pub reason: Option<Text>,
     /// What would make it possible, as an instruction.
     pub remedy: Option<Text>,
 }
 
-/// As it stands in JSON.
+/// As written in JSON.
 #[skip_serializing_none]
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
@@ -52,9 +52,9 @@ struct Written {
     what: String,
     /// How well.
     state: State,
-    /// The code of the reason, for programs: it stays when the words change. Absent in records of 0.1.
+    /// The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
     code: Option<String>,
-    /// Why not in full; absent when it was.
+    /// Why not in full; absent if it was.
     reason: Option<String>,
     /// What would make it possible, as an instruction.
     remedy: Option<String>,
@@ -93,16 +93,16 @@ impl Coverage {
     pub const IDLE_STATES_NOT_HELD: Template =
         Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
 
-    /// Why cells of a matrix are missing: the time of the measurement ended.
+    /// Why cells of a matrix are missing: the measurement ran out of time.
     pub const TIME_ENDED: Template = Template::new("time-ended", "out of time {when}");
 
-    /// Why pairs of CPUs are missing: other tasks kept the CPUs of all of them.
+    /// Why pairs of CPUs are missing: other tasks occupied the CPUs of all of them.
     pub const NO_PAIR_AT_ONCE: Template = Template::new(
         "no-pair-at-once",
         "no pair of CPUs ran at the same time: other processes kept them busy",
     );
 
-    /// Why pairs of CPUs are missing: other tasks kept the CPUs of some.
+    /// Why pairs of CPUs are missing: other tasks occupied the CPUs of some.
     pub const PAIRS_NOT_AT_ONCE: Template = Template::new(
         "pairs-not-at-once",
         "{pairs} did not run at the same time: other processes used their CPUs",
@@ -117,7 +117,7 @@ impl Coverage {
     /// Why a run has fewer results than it should: a signal ended it.
     pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
-    /// Why times are no speeds.
+    /// Why times do not show speed.
     pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
     /// The latency curve on pages of this size, as the record's `page` key writes it.
@@ -152,7 +152,7 @@ impl Coverage {
     /// The topic of a run of `linespeed scale`: all of it, and its single steps.
     pub const SCALE: &str = "scale";
 
-    /// Wake-ups with timer slack and idle states off.
+    /// Wake-ups with timer slack and idle states disabled.
     pub const TUNED_WAKEUP: &str = "wakeup tuned";
     /// The topic of a run of `linespeed overhead`.
     pub const OVERHEAD: &str = "overhead";
@@ -160,7 +160,7 @@ impl Coverage {
     pub const RUNNABLE: &str = "runnable";
     /// The topic of a single counted event.
     pub const COUNTER: &str = "counter";
-    /// All counted events: of a command or, after its name, of a measurement.
+    /// All counted events: of a command or, prefixed by its name, of a measurement.
     pub const COUNTERS: &str = "counters";
 
     /// The name of a measurement's counters: `workloads counters`.
@@ -194,7 +194,7 @@ impl Coverage {
         self.reason.as_ref().is_some_and(|reason| reason.is(template))
     }
 
-    /// Its reason in words; empty when there is none.
+    /// Its reason in words; empty if there is none.
     pub fn why(&self) -> String {
         self.reason.as_ref().map(Text::to_string).unwrap_or_default()
     }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// a corrupt file (`0-999999999`) causes an error and does not exhaust the memory of this process.
 pub const MAX_CPU: u32 = 65_535;
 
-/// An ordered set of CPU or node numbers, kept as ranges: a list of all CPUs of a large machine costs no more than one
-/// of two. Text form: `0-3,8`. JSON form: an array of numbers (the text form is accepted when reading).
+/// An ordered set of CPU or node numbers, stored as ranges: a list of all CPUs of a large machine takes no more memory than a list of
+/// two. Text form: `0-3,8`. JSON form: an array of numbers (the text form is accepted when reading).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList {
     /// First and last of each range, ascending, with gaps between.
@@ -29,7 +29,7 @@ pub enum CpuListError {
     /// A number above [`MAX_CPU`].
     #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
     TooLarge(String),
-    /// A mask of this many groups of 32 bits, more than there can be CPUs.
+    /// A mask of this many groups of 32 bits, more than the number of CPUs allows.
     #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
     LongMask(usize),
 }

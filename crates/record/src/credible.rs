@@ -3,14 +3,14 @@
 use crate::text::Value;
 use crate::{Coverage, Measurement, Text, text};
 
-/// How far a median may lie outside of the minimum and the maximum: distributions are rounded to their buckets.
+/// How far a median may be outside of the minimum and the maximum: distributions are rounded to their buckets.
 const ROUNDED: f64 = 1.1;
 
-/// The unit of work that may be counted in any other.
+/// The unit of work that may be replaced by any other.
 const ANY_WORK: &str = "work/s";
 
-/// Removes results that no run and no import would have written, and returns the coverage's entry for each. An edited or
-/// damaged file may hold anything. Metrics unknown here are a newer program's, and stay.
+/// Removes results that no run or import could have written, and returns a coverage entry for each. An edited or
+/// damaged file may hold anything. Unknown metrics belong to a newer version, and stay.
 pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The last second that has four digits of a year, since 1970.
+/// The last second of the year 9999, since 1970.
 const LAST: u64 = 253_402_300_799;
 
-/// A moment, `2026-01-02T03:04:05Z`.
+/// A point in time, `2026-01-02T03:04:05Z`.
 pub fn rfc3339(time: SystemTime) -> String {
     text(time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
-/// The moment so many seconds after another; `None` where that is none.
+/// The time this many seconds after another; `None` if out of range.
 pub fn later(started: &str, after: f64) -> Option<String> {
     Some(text(seconds(started)?.saturating_add(after.max(0.0) as u64)))
 }
@@ -19,7 +19,7 @@ fn text(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST))).to_string()
 }
 
-/// Seconds since 1970 of a moment in UTC.
+/// Seconds since 1970 of a time in UTC.
 pub fn seconds(text: &str) -> Option<u64> {
     let time = humantime::parse_rfc3339(text).ok()?;
     time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())

@@ -1,5 +1,4 @@
-//! How a result was measured, for those who need it to judge the result: one list of all details, each with its meaning and
-//! its type.
+//! How a result was measured, to help judge it: one list of all details, each with its meaning and its type.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -111,7 +110,7 @@ impl Detail {
         T::read(self.0.get(key.name)?)
     }
 
-    /// Whether there is one of this name, of whatever type.
+    /// Whether there is one with this name, of any type.
     pub fn has<T: ?Sized>(&self, key: DetailKey<T>) -> bool {
         self.has_name(key.name)
     }
@@ -136,12 +135,12 @@ impl Detail {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps those whose names `keep` accepts.
+    /// Keeps only those whose names `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|name, _| keep(name));
     }
@@ -166,15 +165,15 @@ details! {
     ACT_NS: f64 = "act_ns";
     /// Throughput of the cores without their siblings, work/s.
     ALONE: f64 = "alone";
-    /// The CPUs' bandwidth without competitors, by the time that they had, B/s.
+    /// The CPUs' bandwidth without competitors, based on the CPU time they got, B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
     /// The whole machine while a command ran.
     AROUND: Around = "around";
     /// The size of one array of a loop, bytes.
     ARRAY_BYTES: u64 = "array_bytes";
-    /// Arrays that a loop walks.
+    /// Number of arrays in a loop.
     ARRAYS: u64 = "arrays";
-    /// The attached processes that ended meanwhile.
+    /// The attached processes that ended during the observation.
     ATTACHED_ENDED: str = "attached_ended";
     /// The running processes that linespeed attached to, or that perf counted.
     ATTACHED_TO: str = "attached_to";
@@ -184,7 +183,7 @@ details! {
     BOUND_TO: str = "bound_to";
     /// Size of the working set, bytes.
     BYTES: u64 = "bytes";
-    /// The same share of lines not read first, by copies with streaming stores.
+    /// The same share of lines not read first, measured by copies with streaming stores.
     BY_COPY: f64 = "by_copy";
     /// The upper end of its 95 % interval.
     BY_COPY_HIGH: f64 = "by_copy_high";
@@ -198,19 +197,19 @@ details! {
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
     CLASS: str = "class";
-    /// The time behind a rate: `elapsed`.
+    /// The time that a rate is based on: `elapsed`.
     CLOCK: str = "clock";
-    /// The core's clock beside it, Hz.
+    /// The core's clock measured with it, Hz.
     CLOCK_HZ: f64 = "clock_hz";
-    /// Where that clock comes from: `counted`, `measured`.
+    /// Source of that clock: `counted`, `measured`.
     CLOCK_SOURCE: str = "clock_source";
-    /// The command as it was typed, word by word.
+    /// The command as typed, word by word.
     COMMAND: Vec<String> = "command";
     /// Share of the time that a counter was counting.
     COVERAGE: f64 = "coverage";
-    /// The CPU that asked.
+    /// The requesting CPU.
     CPU: u64 = "cpu";
-    /// The CPUs at work, or how many there are.
+    /// The active CPUs, or their number.
     CPUS: str = "cpus";
     /// How many CPUs a command could use.
     CPU_COUNT: f64 = "cpus";
@@ -234,11 +233,11 @@ details! {
     EVENTS: f64 = "events";
     /// Whether lines were evicted by an instruction.
     EVICTED: bool = "evicted";
-    /// The fastest copy over the slowest, median of the rounds.
+    /// The rate of the fastest copy divided by that of the slowest, median of the rounds.
     FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
-    /// Whether each copy takes a fixed time, so that its speed-up means nothing.
+    /// Whether each copy takes a fixed time, so that its speed-up is meaningless.
     FIXED_TIME: bool = "fixed_time";
-    /// Where a number was read from if a tool prints it twice.
+    /// Where a number was read if a tool prints it twice.
     FROM: str = "from";
     /// Number of gaps.
     GAPS: u64 = "gaps";
@@ -250,11 +249,11 @@ details! {
     HOPS_PER_SAMPLE: u64 = "hops_per_sample";
     /// How copies were run.
     HOW: str = "how";
-    /// Share of the memory that lies on huge pages.
+    /// Share of the memory on huge pages.
     HUGE_SHARE: f64 = "huge_share";
     /// Latency without load, ns.
     IDLE_NS: f64 = "idle_ns";
-    /// Instructions behind a ratio.
+    /// Number of instructions that a ratio is based on.
     INSTRUCTIONS: f64 = "instructions";
     /// Interrupts per second on that CPU.
     INTERRUPTS_PER_S: f64 = "interrupts_per_s";
@@ -282,7 +281,7 @@ details! {
     LOADAVG: str = "loadavg";
     /// The CPUs that loaded the memory.
     LOADERS: str = "loaders";
-    /// How often a command's threads were sampled.
+    /// Number of times the threads of a command were sampled.
     LOOKS: Looks = "looks";
     /// An upper bound of a command's largest resident set, bytes.
     MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
@@ -292,9 +291,9 @@ details! {
     METHOD: str = "method";
     /// Migrations per second.
     MIGRATIONS_PER_S: f64 = "migrations_per_s";
-    /// Wake-ups that were left out because the thread was late.
+    /// Wake-ups omitted because the thread was late.
     MISSED: u64 = "missed";
-    /// `user` if a counter counted in user mode alone.
+    /// `user` if a counter counted only in user mode.
     MODE: str = "mode";
     /// The maximum of several runs, in the result's unit.
     MOST: f64 = "most";
@@ -312,7 +311,7 @@ details! {
     NS_PER_HOP_OF_ALL: f64 = "ns_per_hop_of_all";
     /// Whether the kernel's NUMA balancing was on.
     NUMA_BALANCING: bool = "numa_balancing";
-    /// Share of the pages that were verified to lie on the node.
+    /// Share of the pages verified to be on the node.
     ON_NODE: f64 = "on_node";
     /// Wake-ups beyond cyclictest's histogram.
     OVERFLOW: u64 = "overflow";
@@ -320,13 +319,13 @@ details! {
     PAGE: str = "page";
     /// The routine's offset in its page.
     PAGE_OFFSET: u64 = "page_offset";
-    /// Pages with a verified place.
+    /// Pages with a verified location.
     PAGES: u64 = "pages";
     /// The total time for a pair of CPUs, µs.
     PAIR_US: f64 = "pair_us";
     /// Pairs of runs cut by an interruption.
     PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
-    /// The proof of the memory's placement.
+    /// How the memory's placement was verified.
     PLACEMENT: str = "placement";
     /// Cycles of each portion of a pass.
     PORTIONS: Value = "portions";
@@ -338,13 +337,13 @@ details! {
     PRIORITY: u64 = "priority";
     /// Primes that the routine found.
     PRIMES: u64 = "primes";
-    /// Processes of a tool at work.
+    /// Number of processes of a tool.
     PROCESSES: u64 = "processes";
     /// Where a result was published.
     PUBLISHED_IN: str = "published_in";
     /// The effects of changed surroundings on a command.
     PROBES: Vec<Probe> = "probes";
-    /// The clock while it rose: milliseconds, Hz.
+    /// The clock while it ramped up: milliseconds, Hz.
     RAMP_MS_HZ: Value = "ramp_ms_hz";
     /// A counter's value before scaling to the whole time.
     RAW: u64 = "raw";
@@ -360,7 +359,7 @@ details! {
     RUN_UNDER: str = "run_under";
     /// Requested number of runs.
     RUNS_ASKED: u64 = "runs_asked";
-    /// What samples of user mode show.
+    /// Results of user-mode sampling.
     SAMPLED: Sampled = "sampled";
     /// Time of a pass, s.
     SECONDS: f64 = "seconds";
@@ -368,15 +367,15 @@ details! {
     SETS_OF_PAGES: Value = "sets_of_pages";
     /// The settings of a recipe: `exponent=30000`.
     SETTINGS: Vec<String> = "settings";
-    /// Share of all the watched time.
+    /// Share of the whole observed time.
     SHARE_OF_ALL: f64 = "share_of_all";
     /// The slowest CPU.
     SLOWEST_CPU: u64 = "slowest_cpu";
-    /// Its speed over the median.
+    /// Its speed relative to the median.
     SLOWEST_SHARE: f64 = "slowest_share";
     /// Softirqs per second on that CPU.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
-    /// Where a count comes from: `rusage`, `sched`, `pmu`.
+    /// Source of a count: `rusage`, `sched`, `pmu`.
     SOURCE: str = "source";
     /// The standard deviation of several runs, in the result's unit.
     STANDARD_DEVIATION: f64 = "standard_deviation";
@@ -394,13 +393,13 @@ details! {
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
     /// The lower end of its 95 % interval.
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
-    /// Number of rounds behind it.
+    /// Number of rounds on which it is based.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
     /// The number of a thread.
     THREAD: u64 = "thread";
     /// Threads of a command, or of a tool.
     THREADS: u64 = "threads";
-    /// A command's threads: the most at once, how many were sampled, and their CPU time.
+    /// The threads of a command: the maximum at one time, the number sampled, and their CPU time.
     THREADS_SEEN: ThreadsSeen = "threads";
     /// The shortest gap that counts, ns.
     THRESHOLD_NS: f64 = "threshold_ns";
@@ -408,7 +407,7 @@ details! {
     TIMER_SLACK_NS: f64 = "timer_slack_ns";
     /// Throughput of the same cores with their siblings, work/s.
     TOGETHER: f64 = "together";
-    /// What Intel MLC loaded the memory with.
+    /// The load that Intel MLC generated.
     TRAFFIC: str = "traffic";
     /// The number of one of several alternating commands, from 1; the others are compared with the first.
     TURN: u64 = "turn";
@@ -420,13 +419,13 @@ details! {
     VERSION: str = "version";
     /// Voluntary switches to another task per second: the thread waited.
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
-    /// What blocked a command while none of its threads ran: how often each was seen.
+    /// What blocked a command while none of its threads ran, and how many times each was seen.
     WAITING: Waiting = "waiting";
     /// What threads of a command waited for, whether or not others ran.
     WAITS: ThreadWaits = "waits";
-    /// Watched time, s.
+    /// Observed time, s.
     WATCHED_SECONDS: f64 = "watched_seconds";
-    /// What a result stays within: `package`.
+    /// The boundary that a result does not cross: `package`.
     WITHIN: str = "within";
     /// What one unit of a workload's work is.
     WORK: str = "work";

@@ -24,24 +24,24 @@ use crate::{Label, Labels};
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
-    /// Where the latency curve behind the levels, the headline and the chart was measured; absent without a curve.
+    /// Where the latency curve for the levels, the headline and the chart was measured; absent without a curve.
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,
-    /// Resources whose measurement did not reach them, a sentence each: memory measured within the caches.
+    /// Resources that the measurement did not reach, one sentence each: memory if it was measured within the caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
-    /// CPUs that other processes used on average during the run, for one command while it ran; absent if that was too short.
+    /// Average number of CPUs used by other processes during the run (for a command: while it ran); absent if that was too short.
     pub used_by_others: Option<f64>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
     /// One entry per resource: from its ceiling down to what is delivered, cause by cause.
     #[serde(rename = "ladders", skip_serializing_if = "Vec::is_empty")]
     pub loss_breakdowns: Vec<LossBreakdown>,
-    /// Rules without the data that they need in the record.
+    /// Rules whose data is missing from the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_looked_for: Vec<NotLookedFor>,
-    /// What the matrices of a machine with several nodes show; absent for one node.
+    /// Conclusions from the matrices of a machine with several nodes; absent for one node.
     pub numa: Option<Numa>,
     /// Where the machine's CPUs really are; absent if not measured.
     pub shape: Option<Shape>,
@@ -56,7 +56,7 @@ pub struct Diagnosis {
     pub layers: Vec<Layer>,
     /// What each step between two layers costs, and what that means; absent if layers were not timed alternately.
     pub overhead: Option<Overhead>,
-    /// How to lay a program out on a machine of several nodes; absent for one node.
+    /// How to lay out a program on a machine with several nodes; absent for one node.
     pub plan: Option<Plan>,
     /// What a command was bound by; only in records of `linespeed stat`.
     pub bound: Option<Bound>,
@@ -68,7 +68,7 @@ pub struct Diagnosis {
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePlace {
-    /// The CPU that loads.
+    /// The CPU that issues the loads.
     pub cpu: Option<u64>,
     /// The node of the memory.
     pub node: Option<u64>,
@@ -104,9 +104,9 @@ pub struct Numa {
     /// Pairs whose distance disagrees with the measurement, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
-    /// What the worst of them costs a program that follows the table and takes the slower node for the nearer one.
+    /// What the worst of them costs a program that trusts the table and therefore uses the slower node.
     pub distance_loss: Option<Verdict>,
-    /// What these results are, and what follows, in a sentence or two.
+    /// These results and their consequences, in a sentence or two.
     pub meaning: Text,
 }
 
@@ -121,11 +121,10 @@ pub struct Scaling {
     pub placement: String,
     /// Number of fitted steps.
     pub points: u32,
-    /// Least and most threads of the fitted steps. Not all steps are fitted if siblings share cores: with `cores-first`
-    /// only the cores without siblings, with other placements only more than one thread, since one thread has its core
-    /// to itself.
+    /// Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted: with `cores-first` only
+    /// those without siblings, with other placements only those with more than one thread, since a single thread has its core to itself.
     pub fitted: Option<(u32, u32)>,
-    /// Throughput of one thread by the fit, work/s.
+    /// Throughput of one thread according to the fit, work/s.
     pub rate: f64,
     /// The serialized share of the work (sigma).
     pub contention: f64,
@@ -139,30 +138,30 @@ pub struct Scaling {
     pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
-    /// Threads beyond which each adds less than half of its due; absent if not reached.
+    /// Number of threads beyond which each further one adds less than half of a thread's throughput; absent if not reached.
     pub knee: Option<u32>,
     /// What it means, in sentences.
     pub meaning: Text,
-    /// The measured steps, by rising threads.
+    /// The measured steps, by increasing number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Whether a step in doubt makes some speed-up exceed its number of threads.
+    /// Whether an unreliable step makes a speed-up exceed its number of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
 }
 
 impl Scaling {
-    /// Whether a speed-up is possible: in a disturbed line, one above its threads is not.
+    /// Whether a speed-up is plausible: if the line was disturbed, one above the number of threads is not.
     pub fn is_possible(&self, step: &Step) -> bool {
         !self.disturbed || step.efficiency <= 1.0
     }
 
-    /// Whether the speed-up is too imprecise for any conclusion: worse than to a tenth of it.
+    /// Whether the speed-up is too imprecise for any conclusion: known to worse than a tenth.
     pub fn is_too_noisy(&self) -> bool {
         self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)
     }
 
-    /// Throughput of this many threads by the fit, work/s.
+    /// Throughput of this many threads according to the fit, work/s.
     pub fn throughput_at(&self, threads: f64) -> f64 {
         let others = threads - 1.0;
         self.rate * threads / (1.0 + self.contention * others + self.coherency * threads * others)
@@ -176,9 +175,9 @@ pub struct Step {
     pub threads: u32,
     /// Their total throughput, work/s.
     pub throughput: f64,
-    /// Throughput over that of one thread.
+    /// Throughput divided by that of one thread.
     pub speedup: f64,
-    /// Speed-up over threads: 1 is linear.
+    /// Speed-up divided by the number of threads: 1 is linear.
     pub efficiency: f64,
 }
 
@@ -200,7 +199,7 @@ pub struct SiblingsAdd {
     /// Its block size, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Throughput of all CPUs over that of one thread per core, minus one (0.13 is 13 % more).
+    /// Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).
     pub adds: f64,
     /// Whether the step of one thread per core was measured.
     pub basis: Basis,
@@ -224,13 +223,13 @@ pub struct Layer {
     pub seconds: Option<f64>,
     /// 95 % interval of a pass's median, if there are enough samples.
     pub interval: Option<(f64, f64)>,
-    /// Standard deviation ÷ mean, because the field's tables use it.
+    /// Standard deviation ÷ mean, included because published tables use it.
     pub variation: Option<f64>,
-    /// How much longer than the fastest layer all its passes took (0.12 is 12 %).
+    /// How much longer its passes took in total than those of the fastest layer (0.12 is 12 %).
     pub over: f64,
-    /// The interval of that, from the portions that both ran alternately; it holds for all steps together.
+    /// Its interval, from the portions that both ran alternately; it holds for all steps together.
     pub over_interval: Option<(f64, f64)>,
-    /// Events during it: interrupts, switches, migrations per second.
+    /// Events during the passes: interrupts, switches, migrations per second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Text>,
     /// Why the result is unreliable.
@@ -248,14 +247,14 @@ pub struct Layer {
 pub struct Overhead {
     /// The fastest layer, with which the others are compared.
     pub line_speed: String,
-    /// A layer compared with itself: a step that is noise alone.
+    /// A layer compared with itself: a step that consists only of noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The same in words.
     pub floor_says: Text,
     /// What differs between two layers, and what it costs.
     pub steps: Vec<LayerStep>,
-    /// The conclusions of the published comparison of layers, and whether these results confirm them.
+    /// The conclusions of a published comparison of layers, and whether these results confirm them.
     pub claims: Vec<Claim>,
 }
 
@@ -334,9 +333,9 @@ pub struct Resource {
     pub name: String,
     /// Unit of both values.
     pub unit: String,
-    /// The fastest that the hardware could go.
+    /// The most that the hardware can reach.
     pub ceiling: Option<f64>,
-    /// Where the ceiling comes from.
+    /// The source of the ceiling.
     pub source: Option<CeilingSource>,
     /// What was delivered.
     pub delivered: f64,
@@ -344,20 +343,20 @@ pub struct Resource {
     pub share: Option<f64>,
     /// What these values are, one sentence.
     pub meaning: Text,
-    /// Why the results behind it are unreliable, in a few words: `too noisy`.
+    /// Why the results on which it is based are unreliable, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
     /// The difference of the result between its two interleaved halves, every second sample each, as a share of their mean;
     /// absent with fewer than four saved samples.
     pub repeatability: Option<f64>,
-    /// The lowest and the highest ceiling over the parts of the processor's family, if the ceiling is the family's: this part's
-    /// lies between them, and so does the share.
+    /// The lowest and highest ceiling of the models in the processor's family, if the ceiling is the family's: the ceiling of this model is
+    /// between them, and so is the share.
     pub family_ceilings: Option<(f64, f64)>,
     /// Published results of similar machines; absent if there are none.
     pub typical: Option<Typical>,
     /// How it compares with them; absent if none were published for a known machine.
     pub position: Option<Position>,
-    /// A fact beside it that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
+    /// A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     pub beside: Option<Text>,
 }
 
@@ -365,18 +364,18 @@ pub struct Resource {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Typical {
-    /// The least, in the resource's unit.
+    /// The minimum, in the resource's unit.
     pub low: f64,
     /// The most.
     pub high: f64,
-    /// This machine's result measured in the same way, if it is another than the delivered one: a load on large pages,
-    /// a wake-up with idle states held off.
+    /// This machine's result measured in the same way, if it differs from the delivered one: a load on large pages, a wake-up with idle states
+    /// disabled.
     pub compared: Option<f64>,
     /// The machines behind them: `AMD Zen 4 (Genoa)`.
     pub of: String,
     /// Who published them.
     pub sources: Vec<String>,
-    /// Whether they are of bare metal while this is a guest.
+    /// Whether they are from bare metal while this is a guest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_bare_metal: bool,
 }
@@ -391,8 +390,8 @@ pub enum Position {
     Normal,
     /// Above all of them.
     High,
-    /// No results of such a processor are known.
+    /// No results for such a processor are known.
     UnknownMachine,
-    /// Other processes used the CPUs meanwhile.
+    /// Other processes used the CPUs during the run.
     NotRepresentative,
 }

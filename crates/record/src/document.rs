@@ -14,7 +14,7 @@ use crate::shape::Looks;
 use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
-/// The version of the record's form that this program writes. Within one version fields may be added, and readers
+/// The version of the record format that this program writes. Within one version fields may be added, and readers
 /// ignore unknown ones; a changed meaning needs a new version.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -54,7 +54,7 @@ pub struct Record {
     /// What could and could not be measured.
     #[serde(default)]
     pub coverage: Vec<Coverage>,
-    /// Where the CPUs were meanwhile; absent if not sampled, and for a single CPU.
+    /// Where the CPUs were during the run; absent if not sampled, and for a single CPU.
     pub looks: Option<Looks>,
     /// The longest gaps of busy loops and the latest wake-ups, and what used that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +62,7 @@ pub struct Record {
     /// The conclusions from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
-    /// A machine at work, interval by interval; absent without a recording.
+    /// A recording of a running machine, interval by interval; absent without one.
     pub watch: Option<Watch>,
     /// Where its results came from, if other tools measured them; absent for linespeed's own results.
     pub import: Option<Import>,
@@ -97,7 +97,7 @@ pub enum Ended {
 }
 
 impl Record {
-    /// An empty record that begins now.
+    /// An empty record that starts now.
     pub fn new(tool_version: &str, started: String, command: Vec<String>) -> Self {
         Self {
             schema: SCHEMA_VERSION,
@@ -118,7 +118,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// A value has no form in JSON.
+    /// A value cannot be represented in JSON.
     pub fn to_json(&self) -> std::io::Result<String> {
         json::write_text(self)
     }
@@ -155,8 +155,7 @@ impl Record {
         record.checked()
     }
 
-    /// Removes samples, distributions, coverage and diagnosis, which are long and which comparing thousands of records does not
-    /// need.
+    /// Removes samples, distributions, coverage and diagnosis, which are long and not needed to compare thousands of records.
     pub fn keep_summaries(&mut self) {
         for m in &mut self.measurements {
             (m.samples, m.marks, m.distribution, m.origin) = Default::default();
@@ -175,8 +174,7 @@ impl Record {
         Ok(self)
     }
 
-    /// Refuses lists that name more CPUs than the machine has: a few bytes of text could otherwise stand for gigabytes
-    /// of output.
+    /// Refuses lists with more CPUs than the machine has: a few bytes of text could otherwise produce gigabytes of output.
     fn check(&self) -> Result<(), ReadError> {
         let most = self.machine.cpus.len().max(1);
         let cpus = self.machine.cpus.iter().map(|cpu| &cpu.siblings);
@@ -234,10 +232,10 @@ pub enum ReadError {
     /// It ends in the middle.
     #[error("is cut off in the middle of the JSON; copy it again")]
     Truncated,
-    /// Not JSON, with where.
+    /// Not JSON, with the position.
     #[error("is not JSON ({0}); a record is a JSON file written by linespeed")]
     NotJson(String),
-    /// JSON, but no record, with why.
+    /// JSON but not a record, with the reason.
     #[error("is JSON but not a linespeed record: {0}")]
     NotARecord(Misfit),
     /// Written by a newer linespeed.
@@ -253,7 +251,7 @@ pub enum ReadError {
         thousands(MAX_RECORD_BYTES as f64)
     )]
     TooLarge(u64),
-    /// More memory than this process may use.
+    /// It needs more memory than this process may use.
     #[error(
         "needs about {} of memory, but this process has only {} left: read fewer at once, or raise the limit \
          (memory.max of its cgroup, ulimit -v)",
@@ -261,14 +259,14 @@ pub enum ReadError {
         bytes(*.room)
     )]
     NoRoom {
-        /// About what it needs, bytes.
+        /// About how much it needs, bytes.
         needed: u64,
         /// What is available, bytes.
         room: u64,
     },
 }
 
-/// Why JSON is no record.
+/// Why JSON is not a record.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// A list instead of an object.
@@ -285,7 +283,7 @@ pub enum Misfit {
         /// CPUs of the machine.
         present: usize,
     },
-    /// A list is longer than a machine can fill.
+    /// A list is longer than on any machine.
     #[error("its list {:?} has more than {} items", .0.name, thousands(.0.most as f64))]
     LongList(LongList),
     /// A field is missing or of another type, in the parser's words.

@@ -20,10 +20,10 @@ const FEW_SAMPLES_OF: Template =
     Template::new("doubt-too-few-samples", "too few samples ({n}) for an interval; use --full for more time");
 const UNRELIABLE: Template = Template::new("doubt-see-notes", "unreliable");
 
-/// Most characters of a doubt in a few words.
+/// Maximum length in characters of a short doubt.
 const SHORT: usize = 32;
 
-/// What a doubt is about, as far as code depends on it.
+/// The subject of a doubt, as far as code depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubtKind {
     /// The interval, or the scatter, is wider than the measurement's target.
@@ -39,12 +39,12 @@ pub enum DoubtKind {
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
 
-/// As written in JSON, among the keys of the doubted result.
+/// As written in JSON, among the keys of the unreliable result.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
     /// Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: String,
-    /// The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
+    /// The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doubt_code: Option<String>,
 }
@@ -66,7 +66,7 @@ impl From<Doubt> for Written {
 pub struct Noise {
     /// How noisy: `too noisy: the median is known to ±12 % only`.
     pub extent: String,
-    /// The cause that the marks show, or that there is none.
+    /// The cause according to the marks, or that there is none.
     pub cause: String,
     /// Whether there is one.
     pub is_explained: bool,
@@ -78,7 +78,7 @@ impl Doubt {
         Self(crate::text!(NOISE, extent))
     }
 
-    /// The same, with the causes that the marks show, or that they show none.
+    /// The same, with the causes according to the marks, or that there are none.
     pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
         Self(if causes.is_empty() {
             crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))
@@ -138,12 +138,12 @@ impl Doubt {
         &self.0
     }
 
-    /// Its code; another program's words have none.
+    /// Its code; words from another program have none.
     pub fn code(&self) -> Option<&str> {
         self.0.code()
     }
 
-    /// The value at one of its places.
+    /// The value of one of its placeholders.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.value(name)
     }
@@ -155,7 +155,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Also from another program's words.
+/// Also for words from another program.
 impl<T: Into<Text>> From<T> for Doubt {
     fn from(words: T) -> Self {
         Self(words.into())

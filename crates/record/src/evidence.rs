@@ -1,17 +1,17 @@
-//! What the results of a diagnosis rest on.
+//! What the results of a diagnosis are based on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
-/// Where a ceiling comes from.
+/// The source of a ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingSource {
-    /// From this machine's parts: channels × MT/s × 8 B, the advertised clock.
+    /// From this machine's hardware: channels × MT/s × 8 B, the advertised clock.
     Parts,
-    /// From published results of the processor's family: the highest of its parts.
+    /// From published results of the processor's family: the highest of its models.
     Family,
     /// The best ever measured on this machine.
     Measured,

@@ -1,29 +1,28 @@
-//! How much memory a record's text needs, before it is allocated: a few bytes of JSON can stand for long lists.
+//! How much memory a record's text needs, before it is allocated: a few bytes of JSON can represent long lists.
 
 /// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so the upper bound of nodes and
 /// siblings.
 const MOST_CPUS: usize = 8192;
-/// The most items of a list in a record: samples, results of every pair of a thousand CPUs.
+/// The maximum length of a list in a record: samples, results of every pair of a thousand CPUs.
 const MOST_ITEMS: usize = 1 << 20;
-/// Lists that are no longer than the machine's number of CPUs.
+/// Lists that cannot be longer than the machine's number of CPUs.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
 /// Moments of a recording, which keeps a few hundred.
 const MOST_MOMENTS: usize = 8192;
 /// The deepest nesting of lists; the parser refuses more.
 const MOST_DEEP: usize = 200;
 
-/// The size of an object, a list and any other value, bytes: a map's node, a vector, a value of one that has just
-/// grown.
+/// The size of an object, a list and any other value, bytes: a map node, a vector, an element of a vector that has just grown.
 const OBJECT: u64 = 320;
 const LIST: u64 = 64;
 const VALUE: u64 = 48;
 
-/// A list that is longer than a machine can fill.
+/// A list that is longer than on any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongList {
     /// Its name; empty for one in a list.
     pub name: String,
-    /// The most items that it may have.
+    /// Maximum number of items in it.
     pub most: usize,
 }
 
@@ -82,7 +81,7 @@ pub(crate) fn memory_of(text: &[u8]) -> Result<u64, LongList> {
     Ok(bytes)
 }
 
-/// A string up to its closing quote, and what follows that.
+/// A string up to its closing quote, and the text after it.
 fn split_string(text: &[u8]) -> (&[u8], &[u8]) {
     let mut escaped = false;
     let ends = |byte: &u8| {

@@ -43,7 +43,7 @@ impl FailOn {
         Ok(Self::Slower(bound, metrics))
     }
 
-    /// The least level of findings to fail on.
+    /// The lowest level of findings to fail on.
     pub fn failing_level(all: &[Self]) -> Option<Severity> {
         let levels = all.iter().filter_map(|one| match one {
             Self::Finding(level) => Some(*level),

@@ -1,12 +1,12 @@
 //! The name of a record's file.
 
-/// Bytes of a host's name in it: of the 255 in a file's name, the rest is left to the time, a number and an ending.
+/// Maximum bytes of the host's name in it: the rest of the 255 bytes of a file name is for the time, a number and an extension.
 const MOST_OF_HOST: usize = 200;
 
-/// What stands for the host in the name of a redacted record's file.
+/// Replaces the host in the file name of a redacted record.
 pub const REDACTED: &str = "redacted";
 
-/// A record's file name: host and time, so that records of many machines lie side by side in order.
+/// A record's file name: host and time, so that records of many machines sort in order in one folder.
 pub fn record_name(hostname: Option<&str>, started: &str) -> String {
     let mut host: String = hostname
         .unwrap_or("machine")

@@ -16,7 +16,7 @@ use crate::text::{Template, Text};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; costs nothing measurable, or only some programs.
+    /// Worth knowing; costs nothing measurable, or affects only some programs.
     Note,
     /// Costs some speed.
     Warning,
@@ -31,11 +31,11 @@ pub enum Relevance {
     /// Any.
     #[default]
     All,
-    /// Those of one kind: large data, short sleeps, vectors.
+    /// Programs of one kind: large data, short sleeps, vectors.
     Some,
-    /// Hardly one, or it was chosen for safety.
+    /// Hardly any, or it was chosen for safety.
     Few,
-    /// None: another result or finding counts it, or it is reserved for others.
+    /// None: another result or finding includes it, or it is reserved for others.
     None,
 }
 
@@ -52,7 +52,7 @@ pub struct Finding {
     /// Where: which CPUs, nodes, devices.
     #[serde(rename = "where")]
     pub place: Option<Text>,
-    /// The results behind it, each with its place in the record.
+    /// The results on which it is based, each with its place in the record.
     pub evidence: Vec<Evidence>,
     /// What it costs.
     pub loss: Verdict,
@@ -77,7 +77,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The place of a finding without a narrower one.
+    /// The place of a finding that has no narrower one.
     pub const WHOLE_MACHINE: Template = Template::new("whole-machine", "the whole machine");
 
     /// The knob of the first remedy that sets one.
@@ -92,7 +92,7 @@ struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy: Vec<String>,
-    /// For each entry of `remedy` its command, `null` if it has none. Absent in records of 0.1.
+    /// The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
     /// For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets none.
@@ -107,7 +107,7 @@ struct UndoLists {
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo: Vec<String>,
-    /// For each entry of `undo` its command, `null` if it has none. Absent in records of 0.1.
+    /// The command of each entry of `undo`; `null` if it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo_commands: Vec<Option<String>>,
 }
@@ -169,7 +169,7 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Confidence {
-    /// One interpretation of the results; others are possible, or the results are in doubt.
+    /// One interpretation of the results; others are possible, or the results are unreliable.
     Low,
     /// The fact was read, its cost is modelled.
     #[default]
@@ -179,7 +179,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word for people and JSON.
+    /// The word in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }
@@ -190,6 +190,6 @@ impl Confidence {
 pub struct NotLookedFor {
     /// The rule's name.
     pub rule: String,
-    /// What it needs and the record lacks.
+    /// What it needs but the record lacks.
     pub missing: Text,
 }

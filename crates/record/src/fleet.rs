@@ -1,4 +1,4 @@
-//! A fleet of machines that ought to be alike: the types only. The `fleet` crate computes the results.
+//! A fleet of machines that should be alike: the types only. The `fleet` crate computes the results.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::document::Tool;
 use crate::metrics::Metric;
 use crate::text::Text;
 
-/// The version of a fleet's form.
+/// The version of the fleet format.
 pub const FLEET_VERSION: u32 = 1;
 
-/// Groups of results that share their causes: a machine is slow once per family.
+/// Groups of results with common causes: a machine counts as slow once per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::VariantArray, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -41,10 +41,10 @@ pub enum Family {
 }
 
 impl Family {
-    /// All, in the order of their output.
+    /// All, in output order.
     pub const ALL: &[Family] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// The words for people.
+    /// The displayed text.
     pub fn word(self) -> &'static str {
         match self {
             Family::Core => "core",
@@ -66,7 +66,7 @@ impl Family {
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that made it.
     pub fleet: u32,
-    /// The program that made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// What was read, and what was left out.
     pub reading: Reading,
@@ -74,7 +74,7 @@ pub struct Fleet {
     pub classes: Vec<Class>,
     /// The slow machines, the slowest first.
     pub slow: Vec<Slow>,
-    /// If no machine was compared with its peers, commands to paste that compare some with each other.
+    /// If no machine was compared with its peers: commands to paste that compare some with each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<String>,
     /// Commands to paste that measure the slow machines again: for Slurm, pdsh, Ansible, Kubernetes.
@@ -92,7 +92,7 @@ pub struct Reading {
     pub machines: u64,
     /// Records older than another of the same machine.
     pub earlier: u64,
-    /// Notes and reasons for leaving files out; those with the most files first.
+    /// Notes and reasons for leaving files out, those with the most files first.
     pub remarks: Vec<Remark>,
 }
 
@@ -107,7 +107,7 @@ pub struct Remark {
     pub left_out: bool,
     /// How many.
     pub count: u64,
-    /// The first of them, each with its particulars, if these differ.
+    /// The first of them, each with its details, if these differ.
     pub examples: Vec<String>,
 }
 
@@ -150,10 +150,9 @@ pub struct Class {
     pub families: Vec<Family>,
     /// Facts in which its machines differ without an effect on speed.
     pub varying: Vec<Varying>,
-    /// Results that drifted in the course of the collection; the drift is removed before machines are compared.
+    /// Results that drifted during the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
-    /// Results with two values among these machines though nothing else divides them; no machine is called slow because
-    /// of them.
+    /// Results that form two groups among these machines although nothing else divides them; no machine is called slow because of them.
     pub two_valued: Vec<Text>,
     /// One entry per machine. Not in JSON: `--csv` has every result.
     #[serde(skip)]
@@ -163,11 +162,11 @@ pub struct Class {
 /// Why similar machines form two classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
-    /// The facts that divide them, with this camp's values; empty if none does.
+    /// The facts that divide them, with the values of this camp; empty if none does.
     pub by: Vec<FactValue>,
     /// The result in which the camps differ most.
     pub what: Text,
-    /// This camp's median over that of the fastest camp, as speed: 0.8 is a fifth slower.
+    /// This camp's median speed relative to that of the fastest camp: 0.8 is a fifth slower.
     pub speed: f64,
 }
 
@@ -190,7 +189,7 @@ pub struct Varying {
 pub struct Drift {
     /// The result.
     pub what: Text,
-    /// The last machines' speed over the first ones'.
+    /// The speed of the last machines relative to the first ones.
     pub speed: f64,
 }
 
@@ -216,9 +215,9 @@ pub struct MachineCell {
     pub value: f64,
     /// Its own interval.
     pub interval: Option<(f64, f64)>,
-    /// Its speed over the class's median: below 1 it is slower.
+    /// Its speed relative to the class median: below 1 it is slower.
     pub speed: f64,
-    /// How many scales of its class it is below the median speed.
+    /// How many scales (spreads) of its class it is below the median speed.
     pub z: f64,
 }
 
@@ -242,7 +241,7 @@ pub struct Slow {
     pub causes: Vec<FleetCause>,
     /// The explanation by `linespeed compare` with the machine that represents its class.
     pub explained: Vec<Text>,
-    /// Earlier collections in which it was also slow, and those that included it.
+    /// The number of earlier collections in which it was also slow, and of those that included it.
     pub before: (u32, u32),
 }
 
@@ -261,12 +260,12 @@ pub struct SlowFigure {
     pub value: f64,
     /// The class's median.
     pub median: f64,
-    /// The machine's speed over that median.
+    /// The machine's speed relative to that median.
     pub speed: f64,
     /// The interval of that, from the machine's own interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// How likely a machine of the class is this slow by chance.
+    /// The probability that a machine of the class is this slow by chance.
     pub chance: f64,
     /// Whether the slower clock alone explains it.
     pub follows_clock: bool,

@@ -1,4 +1,4 @@
-//! A gate: a comparison checked against a bound on the loss, as a test of a change requires.
+//! A gate: a comparison checked against a bound on the loss, to test a change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,11 @@ pub struct Terms {
     /// The share of speed that may not be lost (0.05: 5 %). The loss is the one that `compare` prints: 1 minus the ratio of
     /// speeds, so that a time 1/0.95 as long has lost 5 %.
     pub bound: f64,
-    /// The metrics to check, or measurements with all their metrics. Empty: every result with a better direction, except for the
-    /// time used by others.
+    /// The metrics to check, or measurements with all their metrics. Empty: every result with a better direction, except for the time used by
+    /// other processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// Whether a loss of at least the bound fails.
+    /// Whether a loss of at least the bound counts as a failure.
     pub slower: bool,
     /// Whether an inconclusive result fails.
     pub noisy: bool,
@@ -51,7 +51,7 @@ pub struct Held {
     pub what: Text,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Whether a result behind it is in doubt, so that its interval is too narrow.
+    /// Whether a result on which it is based is in doubt, so that its interval is too narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The share of speed lost relative to the baseline, below 0 if it is faster; absent without a ratio.
@@ -73,7 +73,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word for people.
+    /// The displayed word.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Slower => "slower",
@@ -84,7 +84,7 @@ impl Outcome {
 }
 
 impl Terms {
-    /// The bound, as exact as it was given: `5 %`.
+    /// The bound, as precise as it was given: `5 %`.
     pub fn bound_in_percent(&self) -> String {
         format!("{} %", (self.bound * 1e6).round() / 1e4)
     }

@@ -1,7 +1,7 @@
-//! The meaning of metrics, measurements, knobs, findings and words. Each entry is kept beside its subject; this module reads and
-//! finds entries. A test makes `docs/glossary.md` of all of them.
+//! The meaning of metrics, measurements, knobs, findings and words. Each entry is stored next to its subject; this module reads and finds
+//! entries. A test generates `docs/glossary.md` from all of them.
 //!
-//! Form of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be
+//! Format of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be
 //! absent, each may run over several lines).
 
 const METRICS: &str = include_str!("glossary/metrics.md");
@@ -21,7 +21,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// From a text with one section per entry, each of which begins with `### name`.
+    /// From a text with one section per entry, each of which starts with `### name`.
     pub fn new(name: &'static str, text: &'static str) -> Self {
         let sections = text.split("### ").skip(1);
         let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
@@ -77,7 +77,7 @@ pub struct Glossary {
 }
 
 impl Glossary {
-    /// From these groups, in their order. An entry without a text is left out: another group has it.
+    /// From these groups, in order. An entry without a text is omitted: another group has it.
     pub fn new(groups: impl IntoIterator<Item = Group>) -> Self {
         let terms = groups.into_iter().flat_map(|group| {
             let entries = group.entries.into_iter().filter(|(_, text)| !text.is_empty());
@@ -124,8 +124,8 @@ impl Glossary {
         find_nearest(name, names)
     }
 
-    /// The entries with `word` in their texts: first those with it in a name, then those with it in their meaning, last those with
-    /// it in their method, usual values or influences. Words that begin with it come after the word itself.
+    /// The entries whose text contains `word`: first those with it in a name, then in the meaning, and last in the method, the usual values or
+    /// the influences. Words that begin with it come after the word itself.
     pub fn find_containing(&self, word: &str) -> Vec<&Term> {
         let wanted = words(word);
         let place = |term: &Term, is: fn(&str, &str) -> bool| {
@@ -147,8 +147,8 @@ impl Glossary {
     }
 }
 
-/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if none is that
-/// near, and for a name of three letters or fewer, since one letter makes it another word.
+/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if none is that close, and for
+/// names of up to three letters, in which one letter makes a different word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
     const LONGEST: usize = 64;

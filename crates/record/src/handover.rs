@@ -1,15 +1,13 @@
-//! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two methods, whose results are never
-//! combined.
+//! The instructions with which two CPUs hand over a cache line in `core_to_core.latency`: two methods, whose results are never combined.
 
 use crate::{Label, Measurement, Text, text};
 
-/// How a side waits for its turn and takes it. The first is the one that other tools publish, and the basis of reports
-/// and plans.
+/// How a side waits for the line and takes it. The first method is the one that other tools publish, and the basis of reports and plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// By compare-and-swap until it succeeds, as a spin lock is taken.
+    /// By compare-and-swap until it succeeds, like taking a spin lock.
     Cas,
-    /// By plain loads and then a store, as a queue's or a ring's index is passed on.
+    /// By plain loads and then a store, like passing on the index of a queue or ring.
     Store,
 }
 
@@ -25,7 +23,7 @@ impl Handover {
         }
     }
 
-    /// The words for people, after a comma.
+    /// The displayed text, after a comma.
     pub fn says(self) -> Text {
         match self {
             Self::Cas => text!("by compare-and-swap"),
@@ -33,8 +31,8 @@ impl Handover {
         }
     }
 
-    /// The method of a result. Without the key, linespeed's own results were made by loads and stores, its only method
-    /// then; another tool's method is unknown.
+    /// The method of a result. Without the key, linespeed's own results used loads and stores, its only method at the time; another tool's method
+    /// is unknown.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
         match m.labels.get(Label::Handover) {
             Some(_) => {

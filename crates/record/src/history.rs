@@ -10,7 +10,7 @@ use crate::document::Tool;
 use crate::fleet::Remark;
 use crate::{Better, Template, Text};
 
-/// The version of a history's form.
+/// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;
 
 /// A headline's line.
@@ -21,22 +21,22 @@ pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that made it.
     pub history: u32,
-    /// The program that made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// The host's name.
     pub machine: String,
-    /// The records, the oldest first.
+    /// The records, oldest first.
     pub records: Vec<Moment>,
     /// One line per result.
     pub lines: Vec<Line>,
-    /// Where the CPUs are, and since when, if earlier records show other places.
+    /// CPU placement, and since when, if earlier records show a different one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Text>,
     /// Number of skipped records of other machines.
     pub others: usize,
     /// Number of skipped older records of this machine.
     pub older: usize,
-    /// Notes, and what was left out.
+    /// Notes, and what was omitted.
     pub remarks: Vec<Remark>,
 }
 
@@ -63,11 +63,11 @@ pub struct Line {
     pub unit: String,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// Its values, the oldest first.
+    /// Its values, oldest first.
     pub points: Vec<Point>,
-    /// Where it changed, the oldest first.
+    /// The changes, oldest first.
     pub changes: Vec<Change>,
-    /// The least number of records that can show a change, if there are fewer.
+    /// The minimum number of records that can show a change, if there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<usize>,
 }
@@ -101,7 +101,7 @@ pub struct Change {
     pub ratio: f64,
     /// The 95 % interval of that, from the scatter of the records.
     pub interval: Option<(f64, f64)>,
-    /// How often chance alone would produce as clear a change among these records.
+    /// The probability that chance alone produces such a clear change among these records.
     pub chance: f64,
     /// Whether it became slower; absent if neither direction is better.
     pub slower: Option<bool>,

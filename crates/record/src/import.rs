@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The tool name of a list of published results: nobody can run it.
+/// The tool name for a list of published results, which cannot be run.
 pub const PUBLISHED_FIGURES: &str = "published figures";
 
 /// The line of a tool's output that a result was read from.
@@ -18,7 +18,7 @@ pub struct Origin {
     pub text: String,
     /// Line in that text, from 1.
     pub line: u64,
-    /// The line as written there, without colours and quoting, cut at 200 characters.
+    /// The line as written there, without colours and quoting, truncated to 200 characters.
     pub says: String,
 }
 
@@ -79,7 +79,7 @@ pub struct Withheld {
     pub what: String,
     /// Why it is impossible, one sentence.
     pub why: String,
-    /// Where it stands.
+    /// Where it is.
     pub origin: Origin,
 }
 
@@ -88,7 +88,7 @@ pub struct Withheld {
 pub struct Contradiction {
     /// The contradiction, and which statement the record follows, one or two sentences.
     pub says: String,
-    /// Where the statements stand.
+    /// Where the statements are.
     pub origins: Vec<Origin>,
 }
 

@@ -1,4 +1,4 @@
-//! The results of alternating commands in their record: which they are, the name of each, and each by itself.
+//! The results of alternating commands in their record: the commands, their names, and each command by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use crate::{Measurement, Record, detail, metrics};
 /// The workload of a single command in its record.
 pub const COMMAND: &str = "command";
 
-/// Distinct names for the results of commands, given by their words: the name under which runs of each are compared, if these
-/// differ; otherwise the command as typed. The same command twice gets a number.
+/// Distinct names for the results of commands, given as words: the name under which their runs are compared, if these differ; otherwise the
+/// command as typed. A repeated command gets a number.
 pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     let typed: Vec<String> = commands
         .iter()
@@ -46,10 +46,10 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
 /// The code of a coverage reason that concerns one of the commands, whose name comes first.
 pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
-/// Tools whose records hold results of a user's commands, by the first word of their names; others run work of their own.
+/// Tools whose records hold results of a user's commands, by the first word of their names; others run built-in work.
 const RUN_COMMANDS: [&str; 3] = ["hyperfine", "perf", "time"];
 
-/// The record with other names of its commands, and without the texts that quote them; `None` for another kind of record.
+/// The record with its commands renamed, and without the texts that quote them; `None` for another kind of record.
 pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> Option<Record> {
     let timed = |m: &&Measurement| {
         let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str());
@@ -82,7 +82,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
     Some(renamed)
 }
 
-/// A record without its conclusions, and with the results of one workload only, as of a single command.
+/// A record without its conclusions and with the results of only one workload, like that of a single command.
 pub fn alone(record: &Record, workload: &str) -> Record {
     let own = record.measurements.iter().filter(|m| m.labels.word(Label::Workload) == Some(workload));
     let renamed = own.map(|m| {

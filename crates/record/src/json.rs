@@ -1,4 +1,4 @@
-//! Values as JSON text: indented down to the values, with a newline at the end and without terminal control characters.
+//! Values as JSON text: indented, with a newline at the end and without terminal control characters.
 
 use std::io::{self, Write};
 
@@ -30,8 +30,8 @@ fn write(value: &impl Serialize, formatter: impl Formatter) -> io::Result<String
     String::from_utf8(bytes).map(escape).map_err(io::Error::other)
 }
 
-/// Escapes what a terminal would act on: JSON may hold DEL, C1 controls and bidirectional overrides as they are. They occur in
-/// strings only, where an escape means the same.
+/// Escapes what a terminal would interpret: JSON may contain raw DEL, C1 controls and bidirectional overrides. They occur only in strings, where
+/// an escape means the same.
 fn escape(text: String) -> String {
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(acts) {
@@ -41,11 +41,11 @@ fn escape(text: String) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Levels that have lines of their own. In a record these are its parts, their lists, and the keys of each item. Labels,
-/// a summary, samples, a CPU, a finding are on one line each: half of the text would be blanks otherwise.
+/// Levels on separate lines. In a record these are its parts, their lists, and the keys of each item. Labels, a summary, samples, a CPU or a
+/// finding take one line each; otherwise half of the text would be blanks.
 const LINES: usize = 3;
 
-/// Indented by two blanks per level, down to [`LINES`]; deeper values stay on their line.
+/// Indented by two blanks per level, down to [`LINES`]; deeper values stay on one line.
 #[derive(Default)]
 struct Indented {
     depth: usize,
@@ -145,7 +145,7 @@ mod tests {
         })
     }
 
-    /// A text without blanks and line ends, but for those in strings.
+    /// A text without blanks and line ends, except in strings.
     fn bare(text: &str) -> String {
         let (mut inside, mut escaped) = (false, false);
         let stays = |c: &char| {

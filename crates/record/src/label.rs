@@ -6,7 +6,7 @@
 pub enum Label {
     /// How many cores worked: `one`, `all`.
     Active,
-    /// The bandwidth of the load beside it, B/s.
+    /// The bandwidth of the concurrent load, B/s.
     Bandwidth,
     /// The binding of a routine: `none`, `cpu 3`.
     Bound,
@@ -18,7 +18,7 @@ pub enum Label {
     Category,
     /// The user of the CPU: `os`, `hypervisor`.
     Cause,
-    /// Pointer chases that run at once.
+    /// Number of simultaneous pointer chases.
     Chains,
     /// The kernel's clock source.
     Clocksource,
@@ -36,7 +36,7 @@ pub enum Label {
     From,
     /// How a line is passed from core to core; see [`Handover`](crate::Handover).
     Handover,
-    /// The node of the memory that a line lies in.
+    /// The node of the memory that contains a line.
     Home,
     /// Interrupts `on` or `off`.
     Interrupts,
@@ -62,7 +62,7 @@ pub enum Label {
     Scope,
     /// `as-is` or `tuned`.
     Setting,
-    /// Load beside it, as a share of the peak.
+    /// Concurrent load, as a share of the peak.
     ShareOfPeak,
     /// Where a count comes from: `pmu`, `declared`.
     Source,
@@ -72,13 +72,13 @@ pub enum Label {
     Stores,
     /// A thread, by its name.
     Thread,
-    /// Threads or copies at work.
+    /// Number of threads or copies.
     Threads,
     /// The target node or CPU.
     To,
     /// The target CPU.
     ToCpu,
-    /// Vector work beside it: `scalar`, `256`, `512`.
+    /// Concurrent vector work: `scalar`, `256`, `512`.
     Vector,
     /// A workload by its name; `command` for a command of the user.
     Workload,
@@ -98,7 +98,7 @@ impl Label {
     }
 }
 
-/// A workload's display name: memory bandwidth has triads of other stores.
+/// A workload's display name, which distinguishes it from the triads of memory bandwidth.
 pub fn name_workload(name: &str) -> &str {
     if name == "triad" { "triad (regular stores)" } else { name }
 }

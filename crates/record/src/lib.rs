@@ -1,5 +1,5 @@
-//! The types of a linespeed record: what a machine is, the state it was in, what was measured on it and what could not
-//! be. Nothing here touches a machine or prints.
+//! The types of a linespeed record: what a machine is, its state, what was measured and what could not be. Nothing here reads from the system or
+//! prints.
 //!
 //! A record is one JSON file. A value that the machine does not report is `None` (absent in JSON), never 0.
 

@@ -1,4 +1,4 @@
-//! The use of a machine's CPUs in one interval: the types of `linespeed live`.
+//! How the CPUs of a machine were used in one interval: the types of `linespeed live`.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ pub use hardware::{Cores, Remote, Traffic};
 pub use said::Said;
 pub use sampled::{KernelTime, MemoryLevel, Sampled};
 
-/// One interval of a recording. Values that Linux does not report are absent.
+/// One interval of a recording. Values not reported by Linux are absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
     /// Its length, s.
     pub seconds: f64,
-    /// For how long the machine was suspended in it, s; not included in `seconds`.
+    /// Time for which the machine was suspended in it, s; not included in `seconds`.
     pub suspended: Option<f64>,
     /// CPUs online at its end.
     pub cpus: u64,
@@ -37,7 +37,7 @@ pub struct Interval {
     pub runnable: Option<f64>,
     /// Average number of threads in uninterruptible sleep, from samples of `procs_blocked`.
     pub blocked: Option<f64>,
-    /// Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
+    /// Shares of the time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pressure: BTreeMap<String, f64>,
     /// Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
@@ -53,32 +53,32 @@ pub struct Interval {
     pub sensors: Sensors,
     /// The cores' counters over all running tasks.
     pub cores: Option<Cores>,
-    /// The same of the watched cgroup.
+    /// The counters of the watched cgroup.
     pub cores_of_group: Option<Cores>,
     /// Samples of user mode over all running tasks.
     pub sampled: Option<Sampled>,
     /// Memory traffic.
     pub traffic: Option<Traffic>,
-    /// Memory of other nodes, on machines with several.
+    /// Use of other nodes' memory, on machines with several nodes.
     pub remote: Option<Remote>,
-    /// The cgroup most throttled by its quota.
+    /// The cgroup that its quota throttled most.
     pub throttled: Option<Throttled>,
-    /// What the looks at the CPUs' places have shown so far, without the state of each; absent without a look.
+    /// Results of the placement checks so far, without the state of each check; absent if there was no check.
     pub shape: Option<Box<Shape>>,
     /// The processes with the most CPU time, the busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The threads with the most CPU time of the watched processes, if those are not all.
+    /// The threads with the most CPU time among the watched processes, if only some processes are watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The time covered by `processes`, s: with many processes, they are read more seldom.
+    /// The time covered by `processes`, s: a large number of processes is read less often.
     pub processes_seconds: Option<f64>,
     /// What threads of these processes waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// How often threads were sampled.
+    /// Number of times threads were sampled.
     pub looks: Looks,
-    /// The times and waits of the selected processes, if those are not all.
+    /// The times and waits of the selected processes, if only some are selected.
     pub service: Option<Service>,
     /// CPU time of linespeed itself, s.
     pub own_seconds: f64,
@@ -88,7 +88,7 @@ pub struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CpuTimes {
-    /// In user mode, nice time and guests' included.
+    /// In user mode, including nice and guest time.
     pub user: f64,
     /// In the kernel, for processes.
     pub system: f64,
@@ -96,7 +96,7 @@ pub struct CpuTimes {
     pub irq: f64,
     /// In softirqs.
     pub softirq: f64,
-    /// Idle while a task that last ran there waits for a disk.
+    /// Idle while a task that last ran on this CPU waits for a disk.
     pub iowait: f64,
     /// Idle otherwise.
     pub idle: f64,
@@ -132,7 +132,7 @@ impl CpuTimes {
         self.busy() + self.iowait + self.idle + self.steal
     }
 
-    /// This as a share of all.
+    /// Busy time as a share of the total.
     pub fn share(&self, seconds: f64) -> f64 {
         if self.all() > 0.0 { seconds / self.all() } else { 0.0 }
     }
@@ -143,11 +143,11 @@ impl CpuTimes {
 pub struct Clock {
     /// Its median over the sampled CPUs, Hz.
     pub hz: f64,
-    /// Where it comes from: `cppc`, `cpufreq`.
+    /// Source of the clock: `cppc`, `cpufreq`.
     pub source: String,
 }
 
-/// The probe's readings of one interval.
+/// The probe's readings in one interval.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -158,14 +158,14 @@ pub struct Probe {
     /// The 95 % interval of that median; absent below 6 readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
-    /// The core's clock by dependent adds, Hz.
+    /// The core's clock, measured with dependent adds, Hz.
     pub clock_hz: Option<f64>,
     /// How late its timer expired, µs: the median.
     pub late_us: Option<f64>,
 }
 
 impl Probe {
-    /// The node whose loads take longest, with their latency, ns.
+    /// The node with the longest load latency, and that latency, ns.
     pub fn slowest(&self) -> Option<(u32, f64)> {
         let nodes = self.latency_ns.iter().map(|(node, ns)| (*node, *ns));
         nodes.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -181,9 +181,9 @@ pub struct Sensors {
     pub celsius: Option<f64>,
     /// The fastest fan, revolutions per minute.
     pub fan_rpm: Option<f64>,
-    /// Power by hwmon, or of all packages by RAPL, W.
+    /// Power from hwmon, or the sum of all packages from RAPL, W.
     pub watts: Option<f64>,
-    /// Share of the time for which the worst package or core was throttled for heat.
+    /// Share of the time for which the most affected package or core was thermally throttled.
     pub heat_throttled: Option<f64>,
 }
 
@@ -198,31 +198,31 @@ impl Sensors {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Service {
-    /// For how long they were watched, s.
+    /// How long they were watched, s.
     pub seconds: f64,
-    /// Time of their threads by state, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each summed
-    /// over threads; `off-cpu` (no thread on a CPU or ready).
+    /// Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither running nor ready), each
+    /// summed over threads; `off-cpu` (no thread running or ready).
     pub states: BTreeMap<String, f64>,
     /// What threads waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// How often their threads were sampled.
+    /// Number of times their threads were sampled.
     pub looks: Looks,
-    /// What samples of user mode show about them.
+    /// What user-mode samples show about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// Processes started by the named ones; these values include them.
+    /// Number of processes started by the named processes; the values here include them.
     pub below: u64,
-    /// Their threads seen.
+    /// Number of their threads seen.
     pub threads: u64,
-    /// Processes named by number, if all of them have ended: after `seconds`.
+    /// Number of processes named by number, if all of them have ended; `seconds` is then the time until they did.
     #[serde(skip_serializing_if = "is_none")]
     pub ended: u64,
 }
 
 impl Service {
-    /// How many threads waited for each thing on average, and whether looks counted too many. A look takes a CPU from the threads,
-    /// and whoever waits for the preempted thread is then seen waiting. The kernel's account of blocked time is exact.
+    /// The average number of threads that waited for each thing, and whether sampling counted too many. Taking a sample takes a CPU away from the
+    /// threads, and a thread that waits for the preempted one is then counted as waiting. The kernel's accounting of blocked time is exact.
     pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
         let looks = self.looks.all.max(1) as f64;
         let found = self.waits.iter().map(|(what, waits)| (what.as_str(), waits.threads as f64 / looks));
@@ -237,7 +237,7 @@ impl Service {
     }
 }
 
-/// Whether it is 0, and so left out.
+/// Whether it is 0 and therefore omitted.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -246,7 +246,7 @@ fn is_none(count: &u64) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Throttled {
-    /// The group, as the kernel names it.
+    /// The cgroup's path in the kernel.
     pub group: String,
     /// Time for which its threads were throttled, s, summed over CPUs.
     pub seconds: f64,
@@ -273,7 +273,7 @@ pub struct Process {
     pub threads: u64,
     /// Whether it has a real-time policy.
     pub real_time: bool,
-    /// Its scheduling class, if not the usual one: `SCHED_FIFO`.
+    /// Its scheduling class, if not the default: `SCHED_FIFO`.
     pub class: Option<String>,
     /// Its priority, if its class has one.
     pub priority: Option<u64>,
@@ -281,9 +281,9 @@ pub struct Process {
     pub nice: Option<i32>,
     /// Its unit or container.
     pub within: Option<String>,
-    /// What it waits for according to samples, if it was sampled.
+    /// What it waits for, if it was sampled.
     pub sampled: Option<Box<Sampled>>,
-    /// Whether it has ended; its time is that of the last look at it.
+    /// Whether it has ended; its time is then the last value read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
 }
@@ -304,7 +304,7 @@ pub struct Thread {
     pub runnable: f64,
     /// Time blocked, neither on a CPU nor ready for one, s.
     pub blocked: f64,
-    /// Its state at the last look: R running or ready, S waiting, D waiting for a disk.
+    /// Its state when last read: R running or ready, S waiting, D waiting for a disk.
     pub state: String,
 }
 

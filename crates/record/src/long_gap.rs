@@ -12,13 +12,13 @@ pub struct LongGap {
     pub cpu: u32,
     /// The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
     pub woken: Option<String>,
-    /// When it began, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
+    /// Start time, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     pub at_seconds: f64,
     /// How long it was, ns.
     pub ns: f64,
     /// How its causes were identified.
     pub witness: Witness,
-    /// What used the time, the most first.
+    /// What used the time, largest share first.
     #[serde(default)]
     pub takers: Vec<Taker>,
 }
@@ -29,7 +29,7 @@ pub struct LongGap {
 pub enum Witness {
     /// The kernel's trace: each event with its time.
     Trace,
-    /// Increases of counts and run times around the gap: other causes are possible.
+    /// Increases in event counts and run times around the gap; other causes are possible.
     Counts,
 }
 
@@ -47,7 +47,7 @@ pub struct Taker {
     pub priority: Option<u32>,
     /// Time used, ns; absent if only counts are known.
     pub ns: Option<f64>,
-    /// How often it occurred; absent if only its time is known.
+    /// Number of times it occurred; absent if only its time is known.
     pub times: Option<u64>,
 }
 
@@ -61,13 +61,13 @@ pub enum TakerKind {
     Softirq,
     /// A thread.
     Task,
-    /// Other threads, by the time for which this one was ready and had no CPU.
+    /// Other threads; the time is that for which this thread was ready but had no CPU.
     RunQueue,
-    /// The CPU left an idle state.
+    /// Wake-up from an idle state.
     Idle,
-    /// No event: hypervisor or firmware.
+    /// No event recorded: the hypervisor or the firmware.
     Below,
-    /// The timer came late: idle state, disabled interrupts, hypervisor or firmware.
+    /// The timer interrupt came late: idle state, disabled interrupts, hypervisor or firmware.
     LateTimer,
 }
 

@@ -1,4 +1,4 @@
-//! The loss breakdown (waterfall) of one resource: from the hardware's maximum down to what is delivered, one step per cause.
+//! The loss breakdown (waterfall) of one resource: from the hardware's maximum down to the delivered result, one step per cause.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,29 +8,29 @@ use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 
-/// From the ceiling down to what is delivered. It adds up: if more is better, ceiling − every step's `takes` −
-/// `unexplained` = delivered; if less is better (latencies) they are added instead.
+/// From the ceiling down to the delivered result. The sum is exact: if more is better, ceiling − `takes` of every step − `unexplained` =
+/// delivered; if less is better (latencies), the steps are added instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ladder")]
 pub struct LossBreakdown {
     /// The resource, as in `diagnosis.resources[].name`.
     pub resource: String,
-    /// Unit of the ceiling, the steps and what is delivered.
+    /// Unit of the ceiling, the steps and the delivered result.
     pub unit: String,
     /// Whether more or less of it is better.
     pub better: Better,
-    /// The fastest that the hardware could go.
+    /// The most that the hardware can reach.
     pub ceiling: f64,
-    /// Where the ceiling comes from.
+    /// The source of the ceiling.
     pub source: CeilingSource,
     /// The ceiling, in a few words: `6 channels at 2933 MT/s`.
     pub ceiling_is: Text,
     /// The losses in order, from the ceiling down.
     #[serde(rename = "rungs")]
     pub steps: Vec<LossStep>,
-    /// The unexplained rest; negative if the causes add up to more than the whole loss.
+    /// The part of the loss without a known cause; negative if the causes add up to more than the whole loss.
     pub unexplained: f64,
-    /// What is delivered.
+    /// The delivered result.
     pub delivered: f64,
     /// The delivered result, in a few words: `triad on 64 threads`.
     pub delivered_is: Text,
@@ -49,8 +49,8 @@ pub struct LossStep {
     pub takes: f64,
     /// 95 % interval of the loss, if known.
     pub interval: Option<(f64, f64)>,
-    /// The remainder below it.
+    /// What remains after this step.
     pub leaves: f64,
-    /// Measured here; otherwise modelled.
+    /// Whether it was measured here; otherwise it is modelled.
     pub measured: bool,
 }

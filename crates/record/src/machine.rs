@@ -1,4 +1,4 @@
-//! The machine inventory: what a machine is, in any state.
+//! The machine inventory: the hardware and configuration of a machine, whatever its present state.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ mod memory;
 
 pub use memory::{Access, MemoryDevice, Node};
 
-/// What a machine is. Every list is in ascending order of its id.
+/// The inventory of a machine. Every list is in ascending order of its ids.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -23,33 +23,33 @@ pub struct Machine {
     pub hostname: Option<String>,
     /// System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     pub system: System,
-    /// How many of everything.
+    /// Number of each kind of part.
     pub counts: Counts,
-    /// The processor's kind.
+    /// The processor model.
     pub processor: Processor,
-    /// Every CPU present, online or not.
+    /// All CPUs present, online or not.
     pub cpus: Vec<Cpu>,
-    /// Every cache, once however many CPUs share it.
+    /// All caches; a cache shared by several CPUs is listed once.
     pub caches: Vec<Cache>,
-    /// Every NUMA node; exactly one on a machine without NUMA.
+    /// All NUMA nodes; exactly one on a machine without NUMA.
     pub nodes: Vec<Node>,
-    /// Every memory slot that the firmware lists, populated or not.
+    /// All memory slots listed by the firmware, populated or not.
     pub memory_devices: Vec<MemoryDevice>,
-    /// The number of memory slots on the board by its own count (SMBIOS type 16); a text may list fewer.
+    /// Number of memory slots according to the board (SMBIOS type 16); an imported text may list fewer.
     pub memory_slots: Option<u32>,
-    /// Memory that the kernel manages, in bytes.
+    /// Memory managed by the kernel, in bytes.
     pub memory_bytes: Option<u64>,
     /// CPU idle states, deepest last.
     pub idle_states: Vec<IdleState>,
     /// The idle driver and governor.
     pub idle: Idle,
-    /// The kernel and how it was built and booted.
+    /// The kernel, its build and its boot options.
     pub kernel: Kernel,
-    /// The hypervisor and container around it.
+    /// The hypervisor and the container it runs in.
     pub virtualization: Virtualization,
     /// The limits of this process.
     pub limits: Limits,
-    /// Parts of the inventory that could not be read or that contradict each other: one sentence each, naming the file.
+    /// Parts of the inventory that could not be read or that contradict each other: one sentence each, with the name of the file.
     pub notes: Vec<Text>,
 }
 
@@ -58,7 +58,7 @@ pub struct Machine {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct System {
-    /// Maker of the machine.
+    /// Manufacturer of the machine.
     pub vendor: Option<String>,
     /// Product name.
     pub product: Option<String>,
@@ -68,18 +68,18 @@ pub struct System {
     pub board: Option<String>,
 }
 
-/// How many of everything. CPUs online decide packages, dies, clusters and cores.
+/// Number of each kind of part. Packages, dies, clusters and cores are counted by their online CPUs.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Counts {
     /// Packages (sockets) with at least one CPU online.
     pub packages: Option<u32>,
-    /// Dies over all packages; absent if the kernel does not report them.
+    /// Dies in all packages; absent if the kernel does not report them.
     pub dies: Option<u32>,
-    /// Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.
+    /// Clusters of cores (for instance with a shared L2) in all packages; absent if the kernel does not report them.
     pub clusters: Option<u32>,
-    /// Physical cores over all packages.
+    /// Physical cores in all packages.
     pub cores: Option<u32>,
     /// CPUs online.
     pub cpus_online: Option<u32>,
@@ -91,24 +91,23 @@ pub struct Counts {
     pub nodes: Option<u32>,
 }
 
-/// The processor's kind and features. On hybrid machines these are the boot CPU's; [`Cpu::kind`] distinguishes the
-/// kinds.
+/// The processor's model and features. On hybrid machines those of the boot CPU; [`Cpu::kind`] distinguishes the kinds of core.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Processor {
     /// Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     pub vendor: Option<String>,
-    /// Model name from CPUID, or from MIDR by the tables that lscpu knows.
+    /// Model name from CPUID, or derived from MIDR with the same tables as in lscpu.
     pub model_name: Option<String>,
-    /// The model's name from the firmware (SMBIOS type 4): on Arm it names the exact model (`Kunpeng 920-4826`), while
-    /// MIDR names only the core.
+    /// Model name from the firmware (SMBIOS type 4): on Arm it is the exact model (`Kunpeng 920-4826`), while MIDR identifies only the core
+    /// design.
     pub firmware_name: Option<String>,
     /// x86 family.
     pub family: Option<u32>,
     /// x86 model, or Arm part number.
     pub model: Option<u32>,
-    /// x86 stepping; on Arm the text `rNpM` in `revision`.
+    /// x86 stepping; for Arm see `revision` (`rNpM`).
     pub stepping: Option<u32>,
     /// Arm variant and revision, `r1p0`.
     pub revision: Option<String>,
@@ -118,19 +117,19 @@ pub struct Processor {
     pub microcode: Option<String>,
     /// Name of the core design, if known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
     pub microarchitecture: Option<String>,
-    /// Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
+    /// Instruction-set features relevant to speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
     pub features: Vec<String>,
-    /// Widest vectors usable here, in bits.
+    /// Width of the widest usable vectors, in bits.
     pub vector_bits: Option<u32>,
     /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     pub counter_hz: Option<u64>,
-    /// Whether the cycle counter keeps its rate in every state.
+    /// Whether the cycle counter has the same rate in every state.
     pub counter_invariant: Option<bool>,
     /// Physical and virtual address bits.
     pub address_bits: Option<(u32, u32)>,
     /// Nominal (base, sustained) clock in Hz.
     pub base_hz: Option<u64>,
-    /// Highest clock in Hz that any core advertises.
+    /// Highest clock advertised by any core, Hz.
     pub max_hz: Option<u64>,
     /// Lowest clock in Hz.
     pub min_hz: Option<u64>,
@@ -143,24 +142,23 @@ pub struct Processor {
 pub struct Cpu {
     /// The kernel's CPU number.
     pub id: u32,
-    /// Whether the kernel runs it.
+    /// Whether it is online.
     pub online: bool,
     /// Whether this process may run on it.
     pub allowed: bool,
-    /// Core number, counted over the machine from 0 in order of the lowest CPU; not the kernel's `core_id`,
-    /// which repeats in every package.
+    /// Core number within the machine, from 0, in order of the core's lowest CPU; not the kernel's `core_id`, which repeats in every package.
     pub core: Option<u32>,
-    /// Cluster, counted over the machine from 0.
+    /// Cluster number within the machine, from 0.
     pub cluster: Option<u32>,
-    /// Die, counted over the machine from 0.
+    /// Die number within the machine, from 0.
     pub die: Option<u32>,
-    /// Package, counted over the machine from 0.
+    /// Package number within the machine, from 0.
     pub package: Option<u32>,
-    /// NUMA node id as the kernel numbers it.
+    /// NUMA node, by the kernel's number.
     pub node: Option<u32>,
     /// The CPUs of the same core, this one included; empty when offline.
     pub siblings: CpuList,
-    /// Kind of core on a hybrid machine: `performance`, `efficiency`, or by Arm's part (`Cortex-A76`).
+    /// Kind of core on a hybrid machine: `performance`, `efficiency`, or the name of the Arm core (`Cortex-A76`).
     pub kind: Option<String>,
     /// Highest clock in Hz.
     pub max_hz: Option<u64>,
@@ -198,8 +196,7 @@ pub struct Cache {
     pub line: Option<u32>,
     /// Associativity.
     pub ways: Option<u32>,
-    /// The CPUs that share it; empty if an imported record does not list them. A single such cache may stand for
-    /// several.
+    /// The CPUs that share it; empty if an imported record does not list them, in which case one entry may represent several caches.
     pub cpus: CpuList,
 }
 
@@ -210,9 +207,9 @@ pub struct Cache {
 pub struct IdleState {
     /// `POLL`, `C1`, `C6`…
     pub name: String,
-    /// Time to wake from it, ns.
+    /// Exit latency, ns.
     pub exit_ns: Option<u64>,
-    /// Shortest stay for which it pays off, ns.
+    /// Target residency: the shortest stay for which entering it is worthwhile, ns.
     pub residency_ns: Option<u64>,
     /// Whether it is disabled.
     pub disabled: Option<bool>,
@@ -229,26 +226,26 @@ pub struct Idle {
     pub governor: Option<String>,
 }
 
-/// The kernel and how it was built and booted.
+/// The kernel, its build and its boot options.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Kernel {
     /// `6.1.0-18-amd64`.
     pub release: Option<String>,
-    /// The build line.
+    /// The kernel's build line.
     pub version: Option<String>,
     /// The distribution, from os-release.
     pub distribution: Option<String>,
-    /// Options on its command line that matter for speed, as written.
+    /// Options on its command line that affect speed, as written.
     pub options: Vec<String>,
     /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if no more is known.
     pub preemption: Option<String>,
-    /// Timer interrupts per second, if the configuration is readable.
+    /// Timer interrupts per second, if the kernel's configuration can be read.
     pub hz: Option<u32>,
     /// CPUs isolated at boot.
     pub isolated: CpuList,
-    /// CPUs without a tick.
+    /// CPUs without a timer tick.
     pub nohz_full: CpuList,
     /// Each vulnerability with its mitigation, as the kernel reports it.
     pub mitigations: BTreeMap<String, String>,
@@ -256,7 +253,7 @@ pub struct Kernel {
     pub page_bytes: Option<u64>,
 }
 
-/// The environment of the run.
+/// The environment in which the run took place.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -265,12 +262,12 @@ pub struct Virtualization {
     pub hypervisor: Option<String>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     pub container: Option<String>,
-    /// Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
-    /// without evidence for it.
+    /// Whether another program emulates this machine's instructions (QEMU's TCG); times measured here do not then show the speed of hardware.
+    /// Absent without evidence for it.
     pub emulated: Option<bool>,
 }
 
-/// The limits of this process, below the machine's resources.
+/// Limits that give this process less than the machine's resources.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -281,19 +278,19 @@ pub struct Limits {
     pub cpuset: CpuList,
     /// Nodes whose memory may be used.
     pub memory_nodes: CpuList,
-    /// CPU quota of the tightest cgroup, in CPUs (0.5 is half a CPU).
+    /// The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
     pub cpu_quota: Option<f64>,
-    /// Memory limit of the tightest cgroup, bytes.
+    /// The lowest memory limit of its cgroups, bytes.
     pub memory_bytes: Option<u64>,
     /// Memory still available under that limit, bytes.
     pub memory_available_bytes: Option<u64>,
-    /// `1` or `2`: which cgroup version set these; absent when none was found.
+    /// Version of the cgroups that set these limits, `1` or `2`; absent if there are none.
     pub cgroup_version: Option<u32>,
-    /// Highest real-time priority that this process may take; 0 when none.
+    /// Highest real-time priority allowed for this process; 0 if none is.
     pub rt_priority: Option<u32>,
     /// Bytes that this process may lock in memory.
     pub locked_bytes: Option<u64>,
-    /// Effective user is root.
+    /// Whether the effective user is root.
     pub root: Option<bool>,
 }
 
@@ -303,8 +300,8 @@ impl Machine {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
-    /// Whether this level of caches is the host's, shared with other guests: a guest's last level, if that is the third or
-    /// beyond; the first and second are a core's.
+    /// Whether the caches of this level belong to the host and are shared with other guests: the last level in a guest, if it is the third or
+    /// higher; first- and second-level caches are private to a core.
     pub fn has_hosts_cache(&self, level: u32) -> bool {
         self.is_virtual() && level >= 3 && level == self.last_level()
     }
@@ -343,7 +340,7 @@ impl Machine {
         self.data_caches(level).find(|cache| cache.cpus.contains(cpu))
     }
 
-    /// The highest cache level of any CPU; 0 if no cache is known.
+    /// The highest cache level; 0 if no cache is known.
     pub fn last_level(&self) -> u32 {
         self.caches
             .iter()
@@ -353,7 +350,7 @@ impl Machine {
             .unwrap_or(0)
     }
 
-    /// Bytes of all last-level caches together; 0 if no cache is known, or their number is not.
+    /// Total size of all last-level caches, bytes; 0 if no cache is known, or if their number is not known.
     pub fn last_level_bytes(&self) -> u64 {
         let mut last = self.data_caches(self.last_level());
         if let (Some(only), None) = (last.next(), last.next())
@@ -364,7 +361,7 @@ impl Machine {
         self.data_caches(self.last_level()).filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
     }
 
-    /// One CPU of each core among `cpus`, the lowest of each.
+    /// The lowest CPU of each core, among `cpus`.
     pub fn one_cpu_a_core(&self, cpus: &CpuList) -> CpuList {
         let mut seen = std::collections::BTreeSet::new();
         cpus.iter()

@@ -1,4 +1,4 @@
-//! One metric under its labels: its samples and their summary.
+//! One metric with its labels: the samples and their summary.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ pub enum Key {
     Word(String),
 }
 
-/// By the value's type: trying one variant after the other, as serde does with untagged ones, took a third of the time to
-/// read a record.
+/// Decides by the value's type: trying one variant after the other, as serde does for untagged enums, took a third of the time for reading a
+/// record.
 impl TryFrom<Value> for Key {
     type Error = &'static str;
 
@@ -73,8 +73,8 @@ impl From<&str> for Key {
     }
 }
 
-/// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are of the
-/// same thing if metric and labels are equal.
+/// Where and how a metric was measured: cpu, node, bytes, page, threads… Contains only the keys that apply. Two measurements are of the same
+/// thing if metric and labels are equal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(rename = "Where")]
@@ -105,7 +105,7 @@ impl Labels {
         self.0.get(label.name())
     }
 
-    /// The value of a label by its name, which may be another version's.
+    /// The value of a label by its name, which may come from another version.
     pub fn named(&self, name: &str) -> Option<&Key> {
         self.0.get(name)
     }
@@ -151,15 +151,15 @@ impl Labels {
 pub enum Mark {
     /// The core clock before and after differed by over 1 %.
     ClockMoved,
-    /// The kernel ran something else on the CPU (involuntary switch).
+    /// The kernel ran something else on the CPU (involuntary context switch).
     Switched,
-    /// The thread found itself on another CPU.
+    /// The thread was moved to another CPU.
     Migrated,
     /// Steal time occurred.
     Stolen,
-    /// Heat or power held the clock down.
+    /// Temperature or a power limit lowered the clock.
     Throttled,
-    /// The cgroup's quota stopped the process.
+    /// The quota of the cgroup throttled the process.
     Quota,
 }
 
@@ -172,18 +172,18 @@ pub struct SampleMark {
     pub mark: Mark,
 }
 
-/// A part of a distribution: how many samples lie in `[from, to)`.
+/// One bin of a distribution: the number of samples in `[from, to)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// Lower bound, in the measurement's unit.
     pub from: f64,
     /// Upper bound, in the measurement's unit.
     pub to: f64,
-    /// Samples in it.
+    /// Number of samples in it.
     pub count: u64,
 }
 
-/// A sample as saved in a record: seven significant digits, beyond the resolution of any clock here, in half the text.
+/// A sample as saved in a record: seven significant digits, which is more than any clock here resolves and halves the size of the text.
 fn seven_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -192,28 +192,28 @@ fn seven_digits(value: f64) -> f64 {
     if !scale.is_finite() || scale == 0.0 { value } else { (value * scale).round() / scale }
 }
 
-/// One metric at one place.
+/// One metric with one set of labels.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// The metric's name; one name means one definition for ever.
+    /// The metric's name; the definition of a name never changes.
     pub metric: Metric,
     /// Unit of every value in it.
     pub unit: String,
-    /// Which direction is better; absent where neither is.
+    /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
     /// Where it was measured.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// The summary of the samples.
     pub summary: Summary,
-    /// Every sample in its order; empty if a distribution is saved instead.
+    /// All samples in order; empty if a distribution is saved instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
-    /// Samples with a known event.
+    /// Samples during which a known event occurred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
-    /// For each sample how many of the record's looks were taken before it, or one number for all; empty if unknown.
+    /// For each sample the number of placement checks made before it, or one number for all samples; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
     /// The distribution, if there are too many samples to save each (wake-up latency, gaps).
@@ -222,18 +222,17 @@ pub struct Measurement {
     /// Why the result is unreliable; absent if nothing is wrong.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// How it was measured: kernel, variant, placement proof, counts.
+    /// How it was measured: kernel, variant, proof of the placement, counts.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,
-    /// Another tool's method, as far as it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
-    /// `cyclictest`. Absent for linespeed's own methods. Results of two methods are not comparable unless the metric's
-    /// definition is the same for both.
+    /// The method of another tool, where it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`, `cyclictest`. Absent for
+    /// linespeed's own methods. Results of two methods are comparable only if the metric's definition is the same for both.
     pub method: Option<String>,
-    /// The line of a tool's output that it was read from; absent for linespeed's own results.
+    /// The line of another tool's output from which it was read; absent for linespeed's own results.
     pub origin: Option<Origin>,
 }
 
-/// Its result in its unit, with as many digits as its interval allows.
+/// Its result with its unit and as many digits as its interval justifies.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match m.metric.definition().filter(|metric| metric.unit == m.unit) {
@@ -251,7 +250,7 @@ impl From<&Measurement> for crate::text::Value {
 }
 
 impl Measurement {
-    /// A measurement of a metric of [`metrics::all`](crate::metrics::all), which defines its unit and direction.
+    /// A measurement of a metric in [`metrics::all`](crate::metrics::all), which defines the unit and the direction.
     pub fn new(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let metric = metric.into();
         let definition = metric.definition();
@@ -268,8 +267,7 @@ impl Measurement {
         }
     }
 
-    /// Like [`Measurement::new`], with unrounded samples: for numbers printed by another tool, which are shown as in
-    /// its output.
+    /// Like [`Measurement::new`], with unrounded samples: for numbers printed by another tool, which are displayed as in its output.
     pub fn exact(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let mut exact = Self::new(metric, labels, Vec::new());
         exact.summary = Summary::from_samples(&samples);
@@ -277,7 +275,7 @@ impl Measurement {
         exact
     }
 
-    /// Adds how many looks were taken before each sample.
+    /// Adds the number of placement checks made before each sample.
     pub fn with_looks(mut self, mut looks: Vec<u32>) -> Self {
         if looks.windows(2).all(|pair| pair[0] == pair[1]) {
             looks.truncate(1);
@@ -300,8 +298,8 @@ impl Measurement {
         }
     }
 
-    /// The value that represents the measurement: the median; for a metric that adds up ([`Self::is_mean`]) the mean, since
-    /// bursts take time that no median shows.
+    /// The value that represents the measurement: the median, or for an additive metric ([`Self::is_mean`]) the mean, because a median does not
+    /// show the time lost in bursts.
     pub fn value(&self) -> f64 {
         self.mean().unwrap_or(self.summary.median)
     }
@@ -314,8 +312,8 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// The result of every second sample, beginning with the first and with the second: two alternating measurements. `None`
-    /// below four samples, and if neither the samples nor [`detail::HALVES`] were saved.
+    /// The results of the odd and of the even samples: two alternating measurements. `None` below four samples, and if neither the samples nor
+    /// [`detail::HALVES`] were saved.
     pub fn halves(&self) -> Option<[f64; 2]> {
         if let Some(kept) = self.detail.get(detail::HALVES) {
             return kept.iter().all(|half| half.is_finite()).then_some(kept);
@@ -329,7 +327,7 @@ impl Measurement {
         Some([half(0)?, half(1)?])
     }
 
-    /// Whether the mean represents it.
+    /// Whether the mean is its result.
     pub fn is_mean(&self) -> bool {
         self.metric.definition().is_some_and(|metric| metric.figure == Statistic::Mean)
     }

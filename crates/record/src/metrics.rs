@@ -1,4 +1,4 @@
-//! The list of metrics. A metric's name has one definition for ever.
+//! The list of metrics. The definition of a name never changes.
 
 /// A constant for each metric, and the list of their definitions.
 macro_rules! metrics {
@@ -25,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::label::Label;
 
-/// Which direction of a result is better.
+/// Whether more or less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -35,21 +35,21 @@ pub enum Better {
     Lower,
 }
 
-/// Which statistic of its samples represents a metric by a single value.
+/// The statistic of the samples that is the single result of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// The usual value: of times and rates.
+    /// The typical value: for times and rates.
     Median,
-    /// The average over everything: of shares of a time, and of passes judged by their total.
+    /// The average over all samples: for shares of a time, and for passes judged by their total.
     Mean,
 }
 
-/// The whole of which a result is a part.
+/// What a result is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// The observed time.
     Time,
-    /// The slots in which a core issues.
+    /// The issue slots of the core.
     Slots,
     /// The lines that stores overwrite.
     Stores,
@@ -62,7 +62,7 @@ pub enum Whole {
 pub struct Metric(&'static str);
 
 impl Metric {
-    /// The metric of this name, not necessarily one of [`all`].
+    /// The metric with this name, which need not be in [`all`].
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
@@ -82,19 +82,18 @@ impl Metric {
         self.0 == name || self.family() == name
     }
 
-    /// Its definition, if it is one of [`all`]. Called several times for every result, of which a fleet's records have
-    /// millions.
+    /// Its definition, if it is in [`all`]. Called several times for every result, and the records of a fleet contain millions of results.
     pub fn definition(self) -> Option<&'static Definition> {
         find(self.0)
     }
 
-    /// Whether a result of it can have this value.
+    /// Whether this value is possible for a result.
     pub fn is_plausible(self, value: f64) -> bool {
         let (low, high) = self.definition().map_or((f64::MIN, f64::MAX), |definition| definition.plausible);
         (low..=high).contains(&value)
     }
 
-    /// The labels that it may have, in their display order.
+    /// The labels that its results may have, in display order.
     pub fn keys(self) -> &'static [Label] {
         self.definition().map_or(&[], |definition| definition.keys)
     }
@@ -154,15 +153,15 @@ pub struct Definition {
     pub title: &'static str,
     /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
-    /// The whole of which its results are a part, if any.
+    /// What its results are a share of, if anything.
     pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// The labels that it may have, in their display order.
+    /// The labels that its results may have, in display order.
     pub keys: &'static [Label],
-    /// Values outside are physically implausible and are withheld.
+    /// Values outside this range are physically implausible and are withheld.
     pub plausible: (f64, f64),
-    /// Which statistic of its samples is its result.
+    /// The statistic of its samples that is the result.
     pub figure: Statistic,
 }
 
@@ -195,7 +194,7 @@ impl Definition {
         Metric::named(self.name)
     }
 
-    /// The whole of its ratio; shares are displayed in percent, other ratios as factors.
+    /// What its ratio is a share of; shares are displayed in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")
     }
@@ -204,9 +203,9 @@ impl Definition {
 const HIGHER: Option<Better> = Some(Better::Higher);
 const LOWER: Option<Better> = Some(Better::Lower);
 
-/// 1 TB/s per channel group is beyond any node today (HBM parts reach about 1 TB/s per package; 16 packages).
+/// 1 TB/s per channel group is more than any node has today (HBM processors reach about 1 TB/s per package; 16 packages).
 const MOST_BANDWIDTH: f64 = 1.6e13;
-/// Ten seconds in nanoseconds: nothing timed as one event lasts longer.
+/// Ten seconds in nanoseconds: no single timed event lasts longer.
 const TEN_SECONDS: f64 = 1e10;
 
 /// The events that `perf stat` counts by default, in its order: the `event` of most counts.
@@ -221,7 +220,7 @@ pub const USUAL_EVENTS: [&str; 8] = [
     "branch-misses",
 ];
 
-/// Every metric that this version writes, in display order.
+/// All metrics written by this version, in display order.
 pub fn all() -> impl Iterator<Item = &'static Definition> {
     list::METRICS.iter()
 }

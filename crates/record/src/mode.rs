@@ -1,13 +1,13 @@
-//! The requested thoroughness of a run.
+//! How thorough a run should be, as requested.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The requested thoroughness of a run.
+/// How thorough a run should be, as requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunMode {
-    /// Seconds: rougher results.
+    /// Takes seconds; the results are less precise.
     Quick,
     /// The default.
     Normal,

@@ -1,4 +1,4 @@
-//! Small pieces of sentences: a number with its noun, a list, a word as a shell takes it.
+//! Small parts of sentences: a number with its noun, a list, a word quoted for the shell.
 
 /// A number with its noun: `1 CPU`, `2 CPUs`.
 pub fn count_noun(count: impl TryInto<u64>, noun: &str) -> String {
@@ -9,7 +9,7 @@ pub fn count_noun(count: impl TryInto<u64>, noun: &str) -> String {
     }
 }
 
-/// The form of a word that goes with a number: `one` with 1, else `many`.
+/// The form of a word for a number: `one` for 1, otherwise `many`.
 pub fn agree<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
@@ -23,7 +23,7 @@ pub fn join_list(all: &[String]) -> String {
     }
 }
 
-/// `a, b and c`; of a list longer than `most` how many more there are.
+/// `a, b and c`; a list longer than `most` ends with the number of further entries.
 pub fn join_most(all: &[String], most: usize) -> String {
     let mut shown: Vec<String> = all.iter().take(most).cloned().collect();
     if all.len() > most {
@@ -32,7 +32,7 @@ pub fn join_most(all: &[String], most: usize) -> String {
     join_list(&shown)
 }
 
-/// Choices: `a`, `a or b`, `a, b or c`; of more than `most` the first of them, and how many more there are.
+/// Choices: `a`, `a or b`, `a, b or c`; more than `most` choices are cut, with the number of the remaining ones.
 pub fn join_choices(all: &[String], most: usize) -> String {
     let joined = match all.get(..most).unwrap_or(all) {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
@@ -44,7 +44,7 @@ pub fn join_choices(all: &[String], most: usize) -> String {
     }
 }
 
-/// A path for people: control characters are made visible.
+/// A path for display: control characters are made visible.
 pub fn visible(path: &std::path::Path) -> String {
     path.to_string_lossy()
         .chars()
@@ -52,7 +52,7 @@ pub fn visible(path: &std::path::Path) -> String {
         .collect()
 }
 
-/// A word as a shell takes it.
+/// A word quoted for the shell.
 pub fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

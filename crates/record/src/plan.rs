@@ -1,5 +1,5 @@
-//! How to lay a program out on a machine: how many processes with how many threads, on which CPUs, with which memory,
-//! and the expected gain. The types only; the `diagnose` crate derives them from a record.
+//! How to lay out a program on a machine: the number of processes and threads, their CPUs and memory, and the expected gain. Types only; the
+//! `diagnose` crate derives the values from a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,37 +12,37 @@ use crate::measurement::Mark;
 use crate::statistics::Summary;
 use crate::text::Text;
 
-/// How to lay a program out on one machine.
+/// How to lay out a program on one machine.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Plan {
-    /// The whole plan in a sentence or two.
+    /// The whole plan in one or two sentences.
     pub summary: Text,
     /// Usable NUMA nodes with CPUs.
     pub nodes: u32,
     /// The processes in order.
     pub processes: Vec<Process>,
-    /// Whether to use the siblings of a core; absent if no core has any.
+    /// Whether to use SMT siblings; absent if no core has any.
     pub siblings: Option<Siblings>,
-    /// The expected gain, one entry per kind of program. Modelled from the measurements.
+    /// The expected gain, one entry per kind of program, modelled from the measurements.
     pub gains: Vec<Gain>,
     /// A level below the nodes: several last-level caches per node.
     pub caches: Option<CacheDomains>,
-    /// What else to set: memory, huge pages, interrupts.
+    /// Other settings: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
     /// Lines to paste, one entry per tool; none if nothing needs to be bound.
     #[serde(rename = "pastes")]
     pub snippets: Vec<Snippet>,
-    /// What the plan omits and its weaknesses, a sentence each.
+    /// Omissions and weaknesses of the plan, one sentence each.
     pub cautions: Vec<Text>,
-    /// Unknowns, and how to resolve them, a sentence each.
+    /// What is unknown, and how to find it out, one sentence each.
     pub unknown: Vec<Text>,
     /// The record given to `linespeed plan`; absent for this machine.
     pub record: Option<String>,
-    /// The sources of the results, a sentence each.
+    /// The sources of the results, one sentence each.
     pub sources: Vec<Text>,
-    /// The measured gain of running a command both ways.
+    /// The measured gain, from running a command both ways.
     pub verification: Option<Verification>,
 }
 
@@ -61,7 +61,7 @@ pub struct Process {
     pub cpus: CpuList,
     /// Whether `cpus` are all usable CPUs of its nodes.
     pub whole_nodes: bool,
-    /// The nodes that its memory comes from; empty if the machine has one.
+    /// The nodes for its memory; empty if the machine has only one.
     pub memory: CpuList,
     /// The memory policy.
     pub policy: Policy,
@@ -71,7 +71,7 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The kernel's default: from the node of the CPU that touches a page first.
+    /// The kernel's default: each page comes from the node of the CPU that first touches it.
     #[default]
     Default,
     /// From these nodes only, the nearest first.
@@ -80,21 +80,21 @@ pub enum Policy {
     Interleave,
 }
 
-/// Whether to use the siblings of a core.
+/// Whether to use SMT siblings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Siblings {
-    /// Hardware threads of a core.
+    /// Hardware threads of each core.
     pub per_core: u32,
     /// Whether the plan uses them.
     pub used: bool,
     /// Whether results support this; otherwise it is a choice.
     pub measured: bool,
-    /// Why, a sentence or two.
+    /// The reason, in one or two sentences.
     pub why: Text,
-    /// The results behind it.
+    /// The results on which it is based.
     pub evidence: Vec<Evidence>,
-    /// One CPU of each core, for the other choice; empty if CPUs are not known.
+    /// One CPU of each core, for the opposite choice; empty if the CPUs are not known.
     pub one_a_core: CpuList,
 }
 
@@ -104,12 +104,12 @@ pub struct Siblings {
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// Its work in the same time, relative to a program that ignores nodes.
+    /// The work done in the same time, relative to a program that ignores NUMA nodes.
     pub factor: f64,
-    /// The interval of the factor, from the results' intervals; absent without these.
+    /// The interval of the factor, derived from the intervals of the results; absent if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// How it follows from the results.
+    /// How the factor is derived from the results.
     pub why: Text,
     /// The results.
     pub evidence: Vec<Evidence>,
@@ -121,11 +121,11 @@ pub struct Gain {
 pub struct CacheDomains {
     /// The level of the cache.
     pub level: u32,
-    /// The usable CPUs of each.
+    /// The usable CPUs of each cache.
     pub domains: Vec<CpuList>,
-    /// What that means for a program.
+    /// What this means for a program.
     pub says: Text,
-    /// The results behind it.
+    /// The results on which it is based.
     pub evidence: Vec<Evidence>,
 }
 
@@ -133,11 +133,11 @@ pub struct CacheDomains {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Advice {
-    /// What: `memory`, `huge pages`, `interrupts`.
+    /// Its subject: `memory`, `huge pages`, `interrupts`.
     pub about: String,
     /// What to do and why.
     pub says: Text,
-    /// The results behind it.
+    /// The results on which it is based.
     pub evidence: Vec<Evidence>,
     /// Commands to paste.
     pub commands: Vec<String>,
@@ -151,9 +151,9 @@ pub struct Advice {
 pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`.
     pub tool: String,
-    /// Where the lines go, and notes.
+    /// Where to put the lines, and notes.
     pub says: Text,
-    /// The lines, one piece per process, or one for all.
+    /// The lines: one group per process, or one group for all.
     pub pieces: Vec<Piece>,
 }
 
@@ -161,37 +161,37 @@ pub struct Snippet {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Piece {
-    /// Its process; absent if it is for all.
+    /// Its process; absent if the lines are for all processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// The lines.
     pub lines: Vec<String>,
 }
 
-/// A command run alternately as planned and unbound.
+/// A command run alternately with the planned binding and without any.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verification {
     /// The command as it was typed.
     pub command: Vec<String>,
-    /// How it was run: the number of copies, and their binding.
+    /// How it was run: the number of copies and their binding.
     pub how: Text,
-    /// Seconds until the last copy had ended, round by round, bound as planned.
+    /// Seconds until the last copy ended, one value per round, bound as planned.
     pub planned: Vec<f64>,
-    /// The same unbound.
+    /// The same, unbound.
     pub unbound: Vec<f64>,
-    /// Work in the same time, planned over unbound, round by round.
+    /// Work in the same time, planned relative to unbound, one value per round.
     pub ratio: Summary,
-    /// The gain of the layout: the share of time that running unbound costs (or, if `slower`, that the layout costs).
+    /// The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
     pub verdict: Option<Verdict>,
     /// Whether the layout made it slower.
     pub slower: bool,
     /// The median difference of two consecutive runs of the same kind, as a share.
     pub noise: Option<f64>,
-    /// Events during the runs, each with its number of runs.
+    /// Events during the runs, each with the number of runs in which it occurred.
     pub marks: Vec<(Mark, u32)>,
-    /// The result in a sentence or two, compared with the expectation.
+    /// The result in one or two sentences, compared with the expectation.
     pub says: Text,
 }
 

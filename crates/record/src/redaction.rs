@@ -1,10 +1,9 @@
-//! A record without names: of hosts, users, commands, files, processes, units, options of the kernel, addresses. Each name is
-//! replaced by a pseudonym (`host-kq3v9x2m`) that follows from the name and a key. It is the same wherever the name occurred, so
-//! that records redacted with one key still compare. Without the key nobody can test guessed names.
+//! Removes names from a record: of hosts, users, commands, files, processes, units, kernel options and addresses. Each name is replaced by a
+//! pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same pseudonym everywhere, so that records redacted with one key
+//! can still be compared. Guessed names cannot be tested without the key.
 //!
-//! Each text of a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the schema,
-//! so that a new field must be declared. Names are removed from fields of their own first, then from every sentence that
-//! quotes them.
+//! Each text in a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the schema, so that every new
+//! field must be declared. Names are first removed from the fields that contain only a name, then from every sentence that quotes them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -48,9 +47,9 @@ pub enum Kind {
     Group,
     /// A file.
     File,
-    /// A line of an imported text.
+    /// One line of an imported text.
     Line,
-    /// A path in somebody's home.
+    /// A path in a home directory.
     Path,
     /// An IP or MAC address, or a machine's identifier.
     Address,
@@ -68,19 +67,19 @@ pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
     rest.is_some_and(key::is_sign)
 }
 
-/// Pseudonyms of names, the same for everything redacted with one key.
+/// Replaces names by pseudonyms, consistently for everything redacted with one key.
 #[derive(Debug)]
 pub struct Pseudonyms {
     key: Key,
     names: BTreeMap<(Kind, String), String>,
-    /// Names as they occur in sentences, with their pseudonyms, the longest first, by the piece that they begin with.
+    /// Names as they occur in sentences, with their pseudonyms, indexed by their first part, the longest first.
     secrets: HashMap<String, Vec<(String, String)>>,
-    /// Names not searched for in sentences.
+    /// Names that sentences are not searched for.
     common: BTreeSet<(Kind, String)>,
 }
 
 impl Pseudonyms {
-    /// Pseudonyms that follow from this key.
+    /// Pseudonyms derived from this key.
     pub fn new(key: Key) -> Self {
         Self { key, names: BTreeMap::new(), secrets: HashMap::new(), common: BTreeSet::new() }
     }
@@ -102,7 +101,7 @@ impl Pseudonyms {
         pseudonym
     }
 
-    /// A file's pseudonym: for a record its host's pseudonym and its time, for any other file one of its own.
+    /// The pseudonym of a file: for a record, the pseudonym of its host with its time; for any other file, a separate one.
     pub fn file(&mut self, path: &Path) -> PathBuf {
         let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
         let ending = ending.filter(|ending| *ending == "json").map_or("", |_| ".json");
@@ -117,7 +116,7 @@ impl Pseudonyms {
         PathBuf::from(named + ending)
     }
 
-    /// A note on names that could not be removed from sentences because they are also common words; `None` if there are none.
+    /// A note on names left in sentences because they are also common words; `None` if there are none.
     pub fn remark(&self) -> Option<Text> {
         let mut kinds: Vec<&str> = self.common.iter().map(|(kind, _)| kind.word()).collect();
         let names = kinds.len();
@@ -133,7 +132,7 @@ impl Pseudonyms {
         })
     }
 
-    /// Removes a name from sentences also: the whole, and the last part of a path.
+    /// Also removes a name from sentences: the whole name, and the last part of a path.
     fn hide(&mut self, kind: Kind, name: &str, pseudonym: &str) {
         let last = name.rsplit('/').next().unwrap_or_default();
         for part in [name, last] {
@@ -157,7 +156,7 @@ impl Pseudonyms {
         }
     }
 
-    /// A word of a command line. `own`: of linespeed's, whose options stay.
+    /// A word of a command line. `own`: of linespeed's own, whose options are kept.
     fn word(&mut self, word: &str, first: bool, own: bool) -> String {
         if own {
             let base = word.rsplit('/').next().unwrap_or_default();
@@ -215,8 +214,8 @@ impl Pseudonyms {
         self.without_names(text)
     }
 
-    /// A text without the names that stand alone in it (`server-7-20260102T010000Z.json`, `/srv/server/log`); at each place the
-    /// longest name is taken.
+    /// A text without the names that occur in it as separate words (`server-7-20260102T010000Z.json`, `/srv/server/log`); at each position the
+    /// longest name is replaced.
     fn without_names(&self, text: &str) -> String {
         let edges = edges(text);
         let mut redacted = String::with_capacity(text.len());
@@ -238,7 +237,7 @@ impl Pseudonyms {
     }
 }
 
-/// Positions in a word at which a separate name may begin or end: not between letters.
+/// Positions in a word at which a name may begin or end: not between two letters.
 fn edges(word: &str) -> Vec<usize> {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     let mut before = None;
@@ -257,7 +256,7 @@ fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || "_./:@%+~=-".contains(c)
 }
 
-/// A word of linespeed's own command line that names nothing: `--`, `latency`, `5s`, `slower:5%`, `load.latency`.
+/// A word of linespeed's own command line that is not a name: `--`, `latency`, `5s`, `slower:5%`, `load.latency`.
 fn is_own(word: &str) -> bool {
     let part = |part: &str| is_own_word(part) || is_figure(part) || crate::metrics::find(part).is_some();
     word == "--" || !is_address(word) && word.split([',', ':']).all(part)
@@ -295,12 +294,12 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The same without names. Results, settings and hardware stay. The texts on alternating commands go: they are full of
-    /// names, and follow from the results again.
+    /// The record without names. Results, settings and hardware are kept. Texts about alternating commands are dropped: they contain many names
+    /// and can be derived from the results again.
     ///
     /// # Errors
     ///
-    /// It has no form in JSON, which is how it is searched.
+    /// It cannot be represented as JSON, in which it is searched.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
         let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
         pseudonyms.redact(renamed.as_ref().unwrap_or(self), "")
@@ -308,11 +307,11 @@ impl Record {
 }
 
 impl Pseudonyms {
-    /// A part of a record, the one at this path (`.machine`), without names.
+    /// The part of a record at this path (`.machine`), without names.
     ///
     /// # Errors
     ///
-    /// It has no form in JSON, which is how it is searched.
+    /// It cannot be represented as JSON, in which it is searched.
     pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
         let redacted = self.redacted_value(serde_json::to_value(part)?, at);
         Ok(serde_json::from_value(redacted)?)
@@ -341,13 +340,13 @@ impl Pseudonyms {
     }
 }
 
-/// A build line without the user and host that built the kernel: `Linux version 6.1.0 (user@host) (gcc …) #1 SMP`.
+/// A build line without the user and the host that built the kernel: `Linux version 6.1.0 (user@host) (gcc …) #1 SMP`.
 fn without_builder(line: &str) -> String {
     let hide = |word: &str| if word.contains('@') { "(hidden)".to_owned() } else { word.to_owned() };
     line.split(' ').map(hide).collect::<Vec<_>>().join(" ")
 }
 
-/// Passes every text with its declaration to `each`: for command lines the whole list.
+/// Passes every text with its declaration to `each`; a command line is passed as a whole list.
 fn walk(value: &mut Value, path: &mut String, each: &mut dyn FnMut(&mut Value, Holds)) {
     let length = path.len();
     match value {

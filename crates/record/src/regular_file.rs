@@ -1,4 +1,4 @@
-//! Regular files, read at once and up to a size. A pipe, a socket or a device is refused without waiting.
+//! Reads regular files as a whole, up to a size limit. A pipe, a socket or a device is refused without blocking.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRead {
-    /// The system refused it.
+    /// The system call failed.
     #[error("cannot be read: {0}")]
     Io(#[from] Error),
     /// A folder, a pipe, a socket or a device.

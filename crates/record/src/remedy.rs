@@ -1,4 +1,4 @@
-//! What to do about a finding: words, a command to paste, or both, and the knob that it sets, if any.
+//! What to do about a finding: a text, a command to paste, or both, and the knob that it sets, if any.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::cpu_list::CpuList;
 use crate::metrics::{self, Metric};
 use crate::text::Text;
 
-/// A knob of `linespeed quiet` that remedies set, by its name there.
+/// A knob of `linespeed quiet` that remedies set, by its name in that command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -19,17 +19,17 @@ pub enum KnobName {
     Boost,
     /// The governor of each policy.
     Governor,
-    /// The energy-performance preference of each policy.
+    /// The energy-performance preference (EPP) of each policy.
     Epp,
     /// The energy-performance bias of each CPU, 0 to 15.
     Epb,
-    /// The highest clock that each policy allows, kHz.
+    /// The highest clock allowed by each policy, kHz.
     ClockRange,
-    /// The long power limit of each package, µW.
+    /// The long-term power limit of each package, µW.
     PowerLimit,
     /// Deep idle states.
     IdleStates,
-    /// A guest's polling before it halts.
+    /// How long a guest polls before it halts.
     GuestHalt,
     /// SMT control: `on` or `off`.
     Smt,
@@ -52,9 +52,9 @@ impl KnobName {
 pub struct KnobValue {
     /// The knob.
     pub knob: KnobName,
-    /// The value; absent if it is the one that `linespeed quiet` sets.
+    /// The value; absent for the value set by `linespeed quiet`.
     pub value: Option<String>,
-    /// Its CPUs; absent if it is for all.
+    /// Its CPUs; absent if it applies to all.
     pub cpus: Option<CpuList>,
 }
 
@@ -64,12 +64,12 @@ impl KnobValue {
         Self { knob, value: Some(value.into()), cpus: None }
     }
 
-    /// The value that `linespeed quiet` sets.
+    /// The value set by `linespeed quiet`.
     pub const fn as_quiet(knob: KnobName) -> Self {
         Self { knob, value: None, cpus: None }
     }
 
-    /// The linespeed metric that shows the gain; `None` if only a program can show it, for example huge pages for programs that do
+    /// The linespeed metric that shows the gain; `None` if only a user's program can show it, for example with huge pages for programs that do
     /// not request them.
     pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
@@ -98,27 +98,27 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// A command that needs no words.
+    /// A command that needs no explanation.
     pub fn command(command: impl Into<String>) -> Self {
         Self { text: None, command: Some(command.into()), sets: None }
     }
 
-    /// Words alone.
+    /// A text alone.
     pub fn advice(text: impl Into<Text>) -> Self {
         Self { text: Some(text.into()), command: None, sets: None }
     }
 
-    /// What a command is for, and the command.
+    /// A command with its purpose.
     pub fn both(text: impl Into<Text>, command: impl Into<String>) -> Self {
         Self { text: Some(text.into()), command: Some(command.into()), sets: None }
     }
 
-    /// The same, as something that sets a knob.
+    /// The same for something that sets a knob.
     pub fn sets(self, value: KnobValue) -> Self {
         Self { sets: Some(value), ..self }
     }
 
-    /// As read from a record: the words of each, and the command in them.
+    /// Read from a record: the texts, and the commands in them.
     pub(crate) fn read_all(words: Vec<String>, commands: Vec<Option<String>>) -> Vec<Self> {
         let read = |(words, command): (String, Option<String>)| {
             let before = command.as_ref().and_then(|command| words.strip_suffix(command.as_str()));
@@ -131,12 +131,12 @@ impl Remedy {
         words.into_iter().zip(commands.into_iter().chain(std::iter::repeat(None))).map(read).collect()
     }
 
-    /// As written to a record.
+    /// The texts, as written to a record.
     pub(crate) fn write_all(all: &[Self]) -> (Vec<String>, Vec<Option<String>>) {
         all.iter().map(|one| (one.to_string(), one.command.clone())).unzip()
     }
 
-    /// From words alone: a command begins with a program that remedies name.
+    /// From a text alone: a command begins with one of the programs that remedies use.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {
             return Self::command(words);
@@ -158,7 +158,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Programs and words of the shell that a command begins with.
+/// Programs and shell words with which a command may begin.
 const PROGRAMS: &str = "cat chrt cpupower docker echo export for grep linespeed mount nice numactl numastat perf ps sudo sysctl \
                         systemctl taskset top ulimit";
 

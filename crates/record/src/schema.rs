@@ -1,5 +1,5 @@
-//! The JSON Schemas of linespeed's output. Their texts are in `schema/`, so that the program need not contain the code
-//! that derives them from the types; a test derives them again and compares them with the files.
+//! The JSON Schemas of linespeed's output. They are stored in `schema/`, so that the program does not contain the code that derives them from the
+//! types; a test derives them again and compares them with the files.
 //!
 //! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also renews Python's classes.
 
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// A schema's text, one definition per line, so that a change of one type changes one line.
+    /// The text of a schema with one definition per line, so that a change to one type changes one line.
     fn text(schema: &Value) -> String {
         let mut rest = schema.clone();
         let definitions = rest.as_object_mut().and_then(|whole| whole.remove("$defs"));
@@ -41,7 +41,7 @@ mod tests {
         format!("{{\"$defs\":{{\n{}\n}},\n{rest}\n", lines.join(",\n"))
     }
 
-    /// The schema of a type that is written and never read.
+    /// The schema of a type that is only written, never read.
     fn of_written<T: schemars::JsonSchema>() -> Value {
         let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
         settings.into_generator().into_root_schema_for::<T>().to_value()

@@ -1,5 +1,5 @@
-//! The true shape of a machine: which CPUs are near each other, from looks of a few milliseconds between all other
-//! measurements, and what a series of them shows.
+//! The real topology of a machine: which CPUs are near each other, from placement checks of a few milliseconds between all other measurements,
+//! and what a series of such checks shows.
 
 use std::collections::BTreeMap;
 
@@ -10,54 +10,54 @@ use serde_with::skip_serializing_none;
 use crate::CpuList;
 use crate::share::Share;
 
-/// Looks at the same CPUs, in chronological order.
+/// Placement checks on the same CPUs, in chronological order.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
     /// The CPUs, ascending.
     pub cpus: Vec<u32>,
-    /// The pairs, as positions in `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
+    /// The pairs, as indices into `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
     pub pairs: Option<Vec<(u32, u32)>>,
-    /// The looks.
+    /// The placement checks.
     pub looks: Vec<Look>,
 }
 
-/// Where the CPUs were within a few milliseconds.
+/// One placement check: where the CPUs were, within a few milliseconds.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Look {
-    /// When it began, seconds from the start of the run.
+    /// Its start, seconds from the start of the run.
     pub at_seconds: f64,
     /// Its duration, ms.
     pub took_ms: f64,
-    /// Whether all CPUs were busy until then: a host places busy CPUs differently.
+    /// Whether all CPUs were busy until then; a host places busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
-    /// Latency of a cache line from one CPU of a pair to the other, ns, the minimum of a few short blocks; null if a side
-    /// did not run.
+    /// Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null if either CPU did not
+    /// run.
     pub line_ns: Vec<Option<f64>>,
-    /// Latency of a load from memory by each CPU, ns, all from the same page; null if it did not run. Empty if lines cannot be
+    /// Latency of a load from memory by each CPU, ns, all from the same page; null if the CPU did not run. Empty if cache lines cannot be
     /// flushed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ns: Vec<Option<f64>>,
-    /// Pairs that computed at the same time.
+    /// Pairs of CPUs that computed at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contended: Vec<Contended>,
 }
 
-/// Two CPUs that each kept one execution unit busy, alone and simultaneously.
+/// Two CPUs that each kept one execution unit busy, first alone and then simultaneously.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contended {
     /// The CPUs, the lower one first.
     pub pair: (u32, u32),
-    /// The loop's time beside the other over its time alone: 1 on separate cores, 2 on one core.
+    /// Time of the loop when both run, relative to its time alone: 1 on separate cores, 2 on one core.
     pub slowdown: f64,
 }
 
 impl Looks {
-    /// The pairs as positions in `cpus`, in the order of each look's `line_ns`.
+    /// The pairs as indices into `cpus`, in the order of `line_ns` in each check.
     pub fn positions(&self) -> Vec<(usize, usize)> {
         let n = self.cpus.len();
         match &self.pairs {
@@ -70,54 +70,54 @@ impl Looks {
     }
 }
 
-/// What the looks of a run show.
+/// What the placement checks of a run show.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shape {
-    /// When these looks were taken, RFC 3339 in UTC, if in another run than the record's.
+    /// When these checks were made, RFC 3339 in UTC, if not in the run of this record.
     pub looked_at: Option<String>,
-    /// Conclusive looks.
+    /// Number of conclusive checks.
     pub looks: u32,
-    /// Their total time, relative to the run.
+    /// Their total time, as a share of the run.
     pub cost: Option<f64>,
-    /// Distances of CPUs on separate cores, nearest first.
+    /// Distances between CPUs on separate cores, nearest first.
     pub distances: Vec<Distance>,
-    /// Whether CPUs keep their places.
+    /// Whether the CPUs keep their places.
     pub motion: Motion,
-    /// Changes from one look to the next, of cores or domains.
+    /// Changes of cores or domains from one check to the next.
     pub changes: u32,
-    /// Pairs that shared a core in some look, the most frequent first.
+    /// Pairs that shared a core in at least one check, most frequent first.
     pub shared_cores: Vec<SharedCore>,
-    /// Looks in which CPUs shared a core that Linux shows as separate cores.
+    /// Checks in which CPUs shared a core although Linux shows them on separate cores.
     pub sharing: Option<Share>,
-    /// The same for the looks right after all CPUs were busy.
+    /// The same for the checks made right after all CPUs were busy.
     pub sharing_busy: Option<Share>,
-    /// Siblings in Linux's topology that did not slow each other down.
+    /// Siblings according to Linux that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
-    /// Looks in which the CPUs lay in several domains that Linux does not show.
+    /// Checks in which the CPUs were in several domains that Linux does not show.
     pub split: Option<Share>,
-    /// Whether loads from the same page have two different latencies: from the node's own memory, and from another's.
+    /// Whether loads from the same page have two different latencies, as from local and from remote memory.
     pub memory: Option<TwoDistances>,
-    /// Linux's topology compared with the looks.
+    /// Linux's topology compared with the placement checks.
     pub topology: Topology,
-    /// Each look's state, in order; absent for an inconclusive one.
+    /// The state in each check, in order; absent for an inconclusive one.
     pub states: Vec<Option<ShapeState>>,
 }
 
 impl Shape {
-    /// The same as the shape of another record, measured at that time.
+    /// The same as the topology of another record, measured at that time.
     pub fn looked_on(self, started: &str) -> Self {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
-    /// Whether Linux shows separate cores for these CPUs, which shared one.
+    /// Whether Linux shows these CPUs, which shared a core, on separate cores.
     pub fn hides(&self, core: &CpuList) -> bool {
         let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
         self.shared_cores.iter().filter(inside).any(|one| !one.shown)
     }
 
-    /// How many cores these CPUs had: each number with its number of looks, the fewest first.
+    /// The numbers of cores that these CPUs had, each with its number of checks, fewest cores first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
         for state in self.states.iter().flatten() {
@@ -128,7 +128,7 @@ impl Shape {
 }
 
 impl ShapeState {
-    /// How many cores these CPUs had.
+    /// Number of cores that these CPUs had.
     pub fn cores_of(&self, cpus: &CpuList) -> usize {
         let shared = self.cores.iter().map(|core| core.intersection(cpus).len().saturating_sub(1));
         cpus.len().saturating_sub(shared.sum())
@@ -144,20 +144,20 @@ pub struct Distance {
     pub low_ns: f64,
     /// The highest, ns.
     pub high_ns: f64,
-    /// Its share of all pairs of all looks.
+    /// Its share of all pairs in all checks.
     pub share: f64,
 }
 
-/// Whether CPUs keep their places.
+/// Whether the CPUs keep their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Motion {
-    /// Too few looks.
+    /// Too few checks.
     #[default]
     Unknown,
-    /// All looks agree.
+    /// All checks agree.
     Pinned,
-    /// They do not agree.
+    /// The checks do not agree.
     Floating,
 }
 
@@ -166,52 +166,52 @@ pub enum Motion {
 pub struct SharedCore {
     /// The CPUs.
     pub pair: (u32, u32),
-    /// In how many looks.
+    /// Number of checks in which this was so.
     pub looks: u32,
     /// Whether Linux shows them as siblings.
     pub shown: bool,
 }
 
-/// Loads from one page by CPUs near its memory and far from it.
+/// Latencies of loads from one page by CPUs near to its memory and far from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwoDistances {
-    /// A load by a near CPU, median, ns.
+    /// Median latency of a load by a near CPU, ns.
     pub near_ns: f64,
-    /// By a far one.
+    /// Median latency of a load by a far CPU, ns.
     pub far_ns: f64,
-    /// The share of the CPUs' loads that were far.
+    /// The share of loads made by far CPUs.
     pub far: Share,
 }
 
-/// Linux's topology, compared with the looks.
+/// How Linux's topology compares with the placement checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
-    /// Too few looks, or nothing to compare.
+    /// Too few checks, or nothing to compare.
     #[default]
     Unknown,
-    /// The looks show the same domains as Linux.
+    /// The checks show the same domains as Linux.
     AsShown,
-    /// CPUs that Linux shows together lie apart.
+    /// CPUs in one domain according to Linux are in several.
     Finer,
-    /// CPUs that Linux shows apart lie together.
+    /// CPUs in several domains according to Linux are in one.
     Coarser,
     /// The measured domains cross those that Linux shows, or change.
     Crossing,
 }
 
-/// Where the CPUs were in one look.
+/// Where the CPUs were in one placement check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeState {
     /// CPUs that shared a core, one list per core.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CpuList>,
-    /// For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one list per
-    /// domain. Bounds at which a CPU moved within the look are left out.
+    /// For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one list per domain. Bounds at
+    /// which a CPU moved during the check are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Vec<CpuList>>,
-    /// CPUs that were far from the memory of the looks' page.
+    /// CPUs far from the memory of the page used by the checks.
     #[serde(skip_serializing_if = "CpuList::is_empty")]
     pub far_from_memory: CpuList,
 }

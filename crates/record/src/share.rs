@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), which is not zero even for a
-/// count of zero.
+/// A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), whose width is not zero even for a count of
+/// zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
@@ -25,7 +25,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// `count` of `all` samples belong to the share, and `untold` others may.
+    /// `count` of `all` samples belong to the share; `untold` further ones may.
     pub fn of(count: u64, all: u64, untold: u64) -> Self {
         let whole = count.saturating_add(untold).min(all.max(count));
         let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };
@@ -34,10 +34,10 @@ impl Share {
     }
 }
 
-/// The standard normal's quantile of 95 %, both sides.
+/// The two-sided 95 % quantile of the standard normal distribution.
 const Z: f64 = 1.959_964;
 
-/// Wilson's interval of a share.
+/// Wilson's interval for a share.
 fn wilson(count: u64, all: u64) -> (f64, f64) {
     if all == 0 {
         return (0.0, 1.0);

@@ -1,4 +1,4 @@
-//! Names of records: each as short as possible, but distinct from the others.
+//! Display names of records: each as short as possible but distinct from the others.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ pub const HERE: &str = ".";
 
 /// A record and its name.
 pub struct Source {
-    /// Short: the file's name without its ending, `this machine`, the reference's name.
+    /// Short name: the file name without its extension, `this machine`, the name of the reference.
     pub name: String,
-    /// Where it came from, in full.
+    /// Its full origin.
     pub from: String,
     /// The record.
     pub record: Record,
@@ -21,8 +21,7 @@ pub struct Source {
     pub note: Option<String>,
 }
 
-/// Names records in files by their hosts if no other record has that name, and records in files of the same name also by their
-/// folders.
+/// Names records in files by their hosts if no other record has that name; records in files of the same name also get the names of their folders.
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();

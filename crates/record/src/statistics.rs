@@ -1,13 +1,13 @@
-//! Sample statistics: the summary of one state (design rule: median with an exact interval; no mean for a time).
+//! Sample statistics: the summary of one state (design rule: the median with an exact interval; no means of times).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The share of cases in which an interval may miss, over all intervals reported together.
+/// The allowed probability of error, for all intervals of one report together.
 pub const WRONG: f64 = 0.05;
 
-/// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
+/// Factor that turns the median absolute deviation into an estimate of the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;
 
 /// The summary of the samples of one state.
@@ -27,20 +27,20 @@ pub struct Summary {
     pub max: f64,
     /// 95 % interval of the median by order statistics; absent below 6 samples.
     pub interval: Option<(f64, f64)>,
-    /// 95th percentile, where there are at least 20 samples.
+    /// 95th percentile, from 20 samples on.
     pub p95: Option<f64>,
-    /// 99th percentile, where there are at least 100 samples.
+    /// 99th percentile, from 100 samples on.
     pub p99: Option<f64>,
-    /// 99.9th percentile, where there are at least 1000 samples.
+    /// 99.9th percentile, from 1000 samples on.
     pub p999: Option<f64>,
-    /// Mean: only because cyclictest's line and the field's tables contain it.
+    /// Mean: included only because cyclictest's output and published tables contain it.
     pub mean: Option<f64>,
-    /// Standard deviation ÷ mean, because the field's tables use it.
+    /// Standard deviation ÷ mean, included because published tables use it.
     pub variation: Option<f64>,
 }
 
 impl Summary {
-    /// Sums up samples. Values that are not finite are left out.
+    /// Summarises samples. Values that are not finite are left out.
     pub fn from_samples(samples: &[f64]) -> Self {
         // Most results in other tools' output: nothing to sort.
         if let [one] = *samples
@@ -85,12 +85,12 @@ impl Summary {
     }
 }
 
-/// Whether a value's interval is wider than the value itself, so that it is unknown. A 0 may be counted.
+/// Whether the interval of a value is wider than the value itself, so that the value is unknown. A 0 may be an exact count.
 pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
     figure != 0.0 && (high - low) / 2.0 > figure.abs()
 }
 
-/// The median of ascending values; 0 for none.
+/// The median of values in ascending order; 0 if there are none.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     match n {
@@ -100,7 +100,7 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The value below which `share` of the ascending values lie, by the nearest rank; 0 for none.
+/// The value below which `share` of the values lie (nearest rank), given in ascending order; 0 if there are none.
 pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
         return 0.0;
@@ -109,14 +109,14 @@ pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The 95 % interval of the median by order statistics: exact for any distribution (binomial with p = ½).
-/// `None` below 6 samples, where no pair of samples encloses the median with 95 % confidence.
+/// The 95 % interval of the median from order statistics: exact for any distribution (binomial with p = ½). `None` below 6 samples, because then
+/// no pair of samples encloses the median with 95 % confidence.
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let rank = interval_rank(sorted.len(), 1)?;
     Some((sorted[rank], sorted[sorted.len() - 1 - rank]))
 }
 
-/// From this many samples on, the normal approximation of one interval's rank is off by far less than a rank.
+/// From this many samples on, the normal approximation of an interval's rank has an error of far less than one rank.
 const MANY: usize = 1000;
 
 /// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median often enough for this

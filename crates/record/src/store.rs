@@ -1,6 +1,6 @@
-//! The folders of records: their records, the one that represents a machine, and their labels.
+//! Folders of records: the records in them, the one that represents a machine, and the labels.
 //!
-//! A label is a symbolic link in the folder `labels`, so that the record stays as it was written.
+//! A label is a symbolic link in the folder `labels`, so that the record itself is not changed.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -21,15 +21,15 @@ mod entry;
 mod index;
 mod read_each;
 
-/// The file of ceilings beside the records.
+/// The file with ceilings, beside the records.
 pub const CEILINGS: &str = "ceilings.json";
-/// The most records examined for one that represents a machine, the newest first.
+/// Maximum number of records examined to find the one that represents a machine, newest first.
 const MOST_LOOKED_AT: usize = 200;
-/// The most records of one machine that are examined, the newest first.
+/// Maximum number of records examined of one machine, newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// The most files searched for these. Most are small: records of a command measured repeatedly.
+/// Maximum number of files searched for these. The majority are small: records of a repeatedly measured command.
 const MOST_PASSED_OVER: usize = 1000;
-/// The most files read for the index when a record is written: few enough that nobody waits.
+/// Maximum number of files read for the index when a record is written: few enough to cause no noticeable delay.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
@@ -43,12 +43,12 @@ pub struct Newest {
     /// The newest complete run that was not quick; otherwise the newest quick one; otherwise the newest of those with the most
     /// metrics.
     pub entry: Entry,
-    /// A newer record, of a partial or a quick run.
+    /// A newer record from a partial or quick run.
     pub newer: Option<Entry>,
 }
 
 impl Newest {
-    /// Whether it is of a complete run that was not quick.
+    /// Whether it is from a complete run that was not quick.
     pub fn is_thorough(&self) -> bool {
         self.entry.is_whole() && self.entry.mode != Some(RunMode::Quick)
     }
@@ -83,8 +83,8 @@ impl Newest {
     }
 }
 
-/// The record that represents a host with this name and these pseudonyms, in any of the folders. Files named after other hosts
-/// are read only if no other file is this host's.
+/// The record that represents the host with this name and these pseudonyms, in any of the folders. Files named after other hosts are read only if
+/// no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     let own = own_names(names);
     let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -92,7 +92,7 @@ pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
-/// The same of these files, the most recently written first.
+/// The same from these files, the most recently written first.
 fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
     let mut quick: Option<Newest> = None;
@@ -118,8 +118,8 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
-/// The `wanted` records of a machine whose host has this name and these pseudonyms, in the folders, the newest first by their
-/// names; all get the host's name. A file that is not a record, or is another machine's, is left out.
+/// The `wanted` records of the machine whose host has this name and these pseudonyms, in the folders, newest first by file name; all of them get
+/// the host's name. A file that is no record, or belongs to another machine, is left out.
 pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     folders: &[PathBuf],
     machine: &'a Machine,
@@ -141,8 +141,8 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine)).take(MOST_OF_A_MACHINE)
 }
 
-/// Files of the folders that may be records of a host with this name and these pseudonyms, the newest first by their names, and
-/// the number of files named after other hosts. A file with a user-chosen name may be any host's.
+/// Files in the folders that may be records of the host with this name and these pseudonyms, newest first by file name, and the number of files
+/// named after other hosts. A file with a user-chosen name may belong to any host.
 pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     let own = own_names(names);
     let files = list_names(folders);
@@ -159,7 +159,7 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     (own, others)
 }
 
-/// How the names of a host's records begin; without host names, as all do.
+/// The beginning of the file names of a host's records; without host names, the beginning common to all.
 fn own_names(names: &[String]) -> Vec<String> {
     let redacted = names.get(1).map(|_| REDACTED.to_owned());
     let begin = |host: &String| {
@@ -173,13 +173,12 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a file may be of the host whose records' names begin like this: by its name, or because its name is
-/// user-chosen.
+/// Whether a file may belong to the host whose records' names begin like this: because of its name, or because its name is user-chosen.
 fn may_be_of(path: &Path, own: &[String]) -> bool {
     host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
 
-/// All records of the folders with their labels, the newest first. Unchanged files are taken from their folder's index; `save`
+/// All records in the folders with their labels, newest first. The entries of unchanged files come from the index of their folder; `save`
 /// receives the new index of a folder, with its path.
 pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     let now = index::now();
@@ -201,13 +200,13 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     entries
 }
 
-/// Updates the index of a folder after a record was written, so that the first list does not read everything: it reads a few files
-/// not yet in the index, or a part of them if there are more.
+/// Updates the index of a folder after a record was written, so that the first listing need not read everything: reads a limited number of the
+/// files not yet in the index.
 pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
     index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
 }
 
-/// The record in a folder from an earlier import of the same output: it has the same content as this JSON of a record.
+/// The record in a folder from an earlier import of the same output: one with the same content as this JSON of a record.
 pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
     // Results are compared as read, both from text.
     let said = |record: Record| (record.machine, record.measurements, record.import);
@@ -229,7 +228,7 @@ fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The JSON files of the folders except for the ceilings, in no order.
+/// The JSON files in the folders except for the ceilings, in no particular order.
 fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let records = entries.map(|entry| entry.path()).filter(|path| {
@@ -239,7 +238,7 @@ fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
     records.collect()
 }
 
-/// The labels of a folder, and the records that they name.
+/// The labels in a folder, and the records to which they point.
 fn labels(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder.join(LABELS)).into_iter().flatten().flatten();
     let label = |entry: std::fs::DirEntry| {
@@ -250,7 +249,7 @@ fn labels(folder: &Path) -> Vec<(String, PathBuf)> {
     labels
 }
 
-/// The record with this label, or this file name without its ending.
+/// The record with this label, or with this file name without its extension.
 pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     let plain = is_label(name);
     let labelled = |folder: &PathBuf| std::fs::canonicalize(folder.join(LABELS).join(name)).ok();
@@ -259,17 +258,17 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 
-/// Whether this may be a label: not a path, not a flag, and without another meaning.
+/// Whether this may be a label: no path, no option, and no word with another meaning.
 pub fn is_label(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])
 }
 
-/// Sets a label for a record; returns the record that had it before.
+/// Gives a label to a record; returns the record that had it before.
 ///
 /// # Errors
 ///
-/// The name is no label, or the folder cannot be written.
+/// The name is not allowed as a label, or the folder cannot be written to.
 pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option<PathBuf>> {
     if !is_label(name) {
         return Err(Error::from(ErrorKind::InvalidInput));
@@ -287,7 +286,7 @@ pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option
     Ok(before)
 }
 
-/// Removes a record, the page beside it and its labels.
+/// Removes a record, the HTML page beside it, and its labels.
 ///
 /// # Errors
 ///
@@ -304,8 +303,8 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     links.iter().try_for_each(std::fs::remove_file)
 }
 
-/// Of all records, the newest first, those that may be removed if `keep` of each host are kept. Labelled records stay, and so
-/// does the complete run that represents its host. `aliases` identifies hosts.
+/// The records that may be removed if `keep` records of each host are kept; `all` has the newest first. Labelled records are kept, and so is the
+/// complete run that represents its host. `aliases` identifies hosts.
 pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<&'a Entry> {
     let names = aliases.resolve(all.iter().map(|entry| entry.host.as_str()));
     let host_of = |entry: &'a Entry| names.get(&entry.host).unwrap_or(&entry.host).as_str();

@@ -1,5 +1,5 @@
-//! Sentences as data: a template, declared where it is used, and the values of its places. The text is produced on display. A
-//! template has a code if code depends on the sentence; the others have none.
+//! Sentences as data: a template, declared where it is used, and the values of its placeholders. The text is produced on display. A template has
+//! a code only if program code depends on the sentence.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{phrase, units};
 
-/// A sentence with named places.
+/// A sentence with named placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its code, which never changes: `siblings-off`. Empty if no code depends on it.
+    /// Its code, which never changes: `siblings-off`. Empty if no program code depends on it.
     pub code: &'static str,
-    /// Its words, with places like `{cpus}`.
+    /// Its text, with placeholders like `{cpus}`.
     pub words: &'static str,
 }
 
@@ -24,26 +24,26 @@ impl Template {
     }
 }
 
-/// The value of a place.
+/// The value of a placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A name, a list of CPUs, another program's words.
+    /// A name, a list of CPUs, or another program's text.
     Text(Cow<'static, str>),
     /// A number of things.
     Count(u64),
     /// A size; shown as `64 KiB`.
     Bytes(u64),
-    /// A share of one; shown in per cent.
+    /// A share of 1; shown in per cent.
     Share(f64),
     /// A value in a unit; shown as `3.21 GHz`.
     Figure(f64, &'static str),
     /// A ratio; shown as `1.14×`.
     Factor(f64),
-    /// A share or a value with its known number of digits.
+    /// A share or a value with a known number of digits.
     Rounded(Box<Value>, usize),
-    /// Another sentence, or a part of one.
+    /// Another sentence, or part of one.
     Sentence(Box<Text>),
-    /// Several; shown as `a, b and c`.
+    /// Several values; shown as `a, b and c`.
     List(Vec<Text>),
 }
 
@@ -119,21 +119,21 @@ impl From<Vec<Text>> for Value {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// A sentence of this program.
+    /// A sentence from this program.
     Declared(Template, Vec<(&'static str, Value)>),
-    /// A sentence of a record: its code, if the program that wrote it had one, and its words.
+    /// A sentence from a record: its text, and its code if the program that wrote it had one.
     Read(Option<String>, String),
     /// Sentences one after the other.
     Sequence(Vec<Text>),
 }
 
-/// A sentence: its template and its values, or the words of a record. JSON holds its words; the owner of a sentence
-/// that code depends on writes its code beside it.
+/// A sentence: its template and values, or the text from a record. JSON contains the text; if program code depends on a sentence, its owner
+/// writes the code beside it.
 #[derive(Clone, Debug)]
 pub struct Text(Box<Source>);
 
 impl Text {
-    /// A sentence of this program; [`text!`](crate::text!) makes it.
+    /// A sentence from this program; use [`text!`](crate::text!) to make it.
     pub fn declared(template: Template, values: Vec<(&'static str, Value)>) -> Self {
         Self(Box::new(Source::Declared(template, values)))
     }
@@ -143,12 +143,12 @@ impl Text {
         Self(Box::new(Source::Read(code, words)))
     }
 
-    /// Sentences one after the other, a blank between them.
+    /// Sentences one after the other, separated by blanks.
     pub fn sequence(all: impl IntoIterator<Item = Text>) -> Self {
         Self(Box::new(Source::Sequence(all.into_iter().filter(|text| !text.is_empty()).collect())))
     }
 
-    /// Adds a sentence, or several.
+    /// Adds one or several sentences.
     pub fn push(&mut self, more: impl Into<Text>) {
         let before = std::mem::take(self);
         *self = Self::sequence([before, more.into()].iter().flat_map(Text::sentences).cloned());
@@ -163,7 +163,7 @@ impl Text {
         }
     }
 
-    /// Its code, if it has one; for several sentences the code of the first.
+    /// Its code, if any; for several sentences the code of the first.
     pub fn code(&self) -> Option<&str> {
         match self.0.as_ref() {
             Source::Declared(template, _) => Some(template.code).filter(|code| !code.is_empty()),
@@ -180,8 +180,8 @@ impl Text {
         }
     }
 
-    /// Whether it is of this template. Records of 0.1 have no codes: their words are compared with the template's words
-    /// before its first place, which have not changed.
+    /// Whether it was made from this template. Records of version 0.1 have no codes: their text is compared with the template's text before the
+    /// first placeholder, which has not changed.
     pub fn is(&self, template: &Template) -> bool {
         match self.0.as_ref() {
             Source::Declared(own, _) => own == template,
@@ -194,7 +194,7 @@ impl Text {
         }
     }
 
-    /// The value at one of its places.
+    /// The value of one of its placeholders.
     pub fn value(&self, name: &str) -> Option<&Value> {
         match self.0.as_ref() {
             Source::Declared(_, values) => {
@@ -236,7 +236,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// Equal if people read the same.
+/// Equal if the displayed texts are equal.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
@@ -296,11 +296,11 @@ impl From<&str> for Text {
     }
 }
 
-/// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before its words where tests or other programs ask for
-/// it: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that code
-/// decides by it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not compile
-/// where the words stand in the call. A place that has no value is the variable of its name: `text!("SMT is off on {cpus}")`; of a
-/// template that is declared apart a name alone is its variable: `text!(SIBLINGS_OFF, cpus)`.
+/// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before the text if tests or other programs need one:
+/// `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template, so that program code can test for it:
+/// `text!(SIBLINGS_OFF, cpus = list)`. If the text is in the call, a placeholder without a value or a value without a placeholder does not
+/// compile. A placeholder without a value takes the variable of the same name: `text!("SMT is off on {cpus}")`; for a separately declared
+/// template, a name alone does the same: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {
     // The value of a place: the expression, or the variable of its name.

@@ -1,4 +1,4 @@
-//! What is not available on this machine, and what would help.
+//! What is not available on this machine, and the remedy.
 
 use crate::{Coverage, Text};
 
@@ -6,7 +6,7 @@ use crate::{Coverage, Text};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}{}", .remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default())]
 pub struct Unavailable {
-    /// One clear line.
+    /// The reason, in one line.
     pub reason: Text,
     /// What would help.
     pub remedy: Option<Text>,
@@ -18,31 +18,31 @@ impl Unavailable {
         Self { reason: reason.into(), remedy: None }
     }
 
-    /// With what would help.
+    /// A reason with a remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<Text>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// As the coverage of `what`: impossible here.
+    /// Coverage of `what`: impossible here.
     pub fn into_impossible(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::impossible(what, self.reason) }
     }
 
-    /// As the coverage of `what`, of which a part is missing.
+    /// Coverage of `what`: partly missing.
     pub fn into_degraded(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::degraded(what, self.reason) }
     }
 
-    /// As the coverage of `what`, which was left out.
+    /// Coverage of `what`: left out.
     pub fn into_skipped(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::skipped(what, self.reason) }
     }
 }
 
 impl Text {
-    /// This as a reason, with what would help.
+    /// This as a reason, with a remedy.
     pub fn with_remedy(self, remedy: impl Into<Text>) -> Unavailable {
         Unavailable::new(self).with_remedy(remedy)
     }

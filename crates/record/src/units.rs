@@ -1,15 +1,15 @@
-//! Values in display form: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people type them:
-//! `64M`, `64MiB`, `5s`, `2m`.
+//! Formats values for display: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and parses sizes and durations as users type them: `64M`, `64MiB`,
+//! `5s`, `2m`.
 
 /// A value with its unit, with three significant digits and a suitable prefix.
 ///
-/// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
-/// `cycles`, `ratio`. Any other unit is printed as it is.
+/// Units of a record: `Hz`, `B/s` (decimal prefixes, as in every bandwidth tool), `B` (binary prefixes), `ns`, `s`, `cycles`, `ratio`. Any other
+/// unit is printed as it is.
 pub fn figure(value: f64, unit: &str) -> String {
     figure_to(value, unit, DIGITS)
 }
 
-/// Like [`figure`], with this many significant digits.
+/// Like [`figure`], with the given number of significant digits.
 pub fn figure_to(value: f64, unit: &str, digits: usize) -> String {
     let significant = |value: f64| significant_to(value, digits);
     let scaled = |value: f64, steps: &[(f64, &str)]| {
@@ -53,7 +53,7 @@ pub fn thousands(value: f64) -> String {
 /// Significant digits of a value of unknown precision.
 const DIGITS: usize = 3;
 
-/// How many digits of a value its interval allows: the last one varies within it. At least two.
+/// The number of digits that the interval of a value justifies: the last digit varies within the interval. At least two.
 pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);
     if !(half.is_finite() && half > 0.0 && value.is_finite() && value != 0.0) {
@@ -66,18 +66,18 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     if (low..=high).contains(&round_to(value, digits)) { digits } else { DIGITS }
 }
 
-/// A value with this many significant digits.
+/// A value with the given number of significant digits.
 fn round_to(value: f64, digits: usize) -> f64 {
     let scale = 10f64.powf(digits as f64 - 1.0 - value.abs().log10().floor());
     (value * scale).round() / scale
 }
 
-/// The same for a lost share; at least two if it has no interval.
+/// The same for a lost share; without an interval at least two.
 pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
     if high > low { digits_within(share, Some((low, high))) } else { 2 }
 }
 
-/// From here on a value is written with an exponent: nobody counts that many digits.
+/// From this value on, numbers are written with an exponent, because so many digits are hard to read.
 const LONG: f64 = 1e15;
 
 /// A count of CPUs: `1 CPU`, `2 CPUs`.
@@ -85,7 +85,7 @@ pub fn cpus(count: u32) -> String {
     format!("{count} {}", if count == 1 { "CPU" } else { "CPUs" })
 }
 
-/// Average number of CPUs in use, as precise as ticks allow.
+/// Average number of CPUs in use, as precisely as timer ticks allow.
 pub fn cpus_in_use(used: f64) -> String {
     format!("{used:.2}")
 }
@@ -114,8 +114,8 @@ fn significant_to(value: f64, digits: usize) -> String {
     if size >= 0.9995 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
-/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples carry no decimals, and eighths, as
-/// caches have, all of theirs.
+/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples have no decimals; eighths, which occur with caches,
+/// have all of them.
 pub fn bytes(value: u64) -> String {
     const STEPS: [(u64, &str); 5] =
         [(1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -141,7 +141,7 @@ pub fn percent(share: f64) -> String {
     percent_to(share, DIGITS)
 }
 
-/// Like [`percent`], with this many significant digits.
+/// Like [`percent`], with the given number of significant digits.
 pub fn percent_to(share: f64, digits: usize) -> String {
     if is_negligible(share) && share != 0.0 {
         return "< 0.1 %".to_owned();
@@ -149,21 +149,21 @@ pub fn percent_to(share: f64, digits: usize) -> String {
     format!("{} %", significant_to(share * 100.0, digits))
 }
 
-/// A share with its sign: `+3.2 %`, `-3.2 %`; a negligible one has no sign.
+/// A share with a sign: `+3.2 %`, `-3.2 %`; a negligible one has none.
 pub fn signed_percent(share: f64) -> String {
     let rises = share >= 0.0 && !(is_negligible(share) && share != 0.0);
     format!("{}{}", if rises { "+" } else { "" }, percent(share))
 }
 
-/// The least share that anybody acts on.
+/// The smallest share worth acting on.
 const LEAST: f64 = 1e-3;
 
-/// Whether a share is too small for anybody to act on: below a tenth of a percent.
+/// Whether a share is too small to act on: below a tenth of a percent.
 pub fn is_negligible(share: f64) -> bool {
     share.abs() < LEAST
 }
 
-/// An upper bound or a precision, for words that already include `<` or `±`: `< 0.1 %`, `±0.1 %` at the least.
+/// An upper bound or a precision, for texts that already contain `<` or `±`: at least `< 0.1 %`, `±0.1 %`.
 pub fn bound(share: f64) -> f64 {
     share.max(LEAST)
 }
@@ -171,10 +171,10 @@ pub fn bound(share: f64) -> f64 {
 /// A text that is not a size or duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// No size.
+    /// The text is not a size.
     #[error("{0:?} is not a size; use 64K, 64MiB, 1.5G or a number of bytes")]
     NotASize(String),
-    /// No duration.
+    /// The text is not a duration.
     #[error("{0:?} is not a duration; use 500ms, 5s or 2m")]
     NotADuration(String),
 }
@@ -198,7 +198,7 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// Reads a size as people type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
+/// Parses a size as users type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError::NotASize(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;
@@ -208,7 +208,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     if (0.0..=9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// Reads a duration as people type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number is seconds.
+/// Parses a duration as users type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number means seconds.
 pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError::NotADuration(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! A recording: `linespeed live --output`. Whatever its length, a few hundred moments of it are saved, and their sums are exact.
+//! A recording: `linespeed live --output`. Whatever its length, at most a few hundred moments are saved, and their sums are exact.
 
 mod merge;
 
@@ -10,10 +10,10 @@ use crate::diagnosis::{Bound, BoundBy};
 use crate::live::{Interval, Process, Thread};
 use crate::text::Text;
 
-/// The most saved moments: with one more, neighbours are merged. An hour at one interval per second has moments of eight
-/// seconds each.
+/// Maximum number of saved moments; if there is one more, adjacent moments are merged. With one interval per second, an hour has moments of eight
+/// seconds.
 const MOST_MOMENTS: usize = 600;
-/// The most processes and threads whose time is summed over the recording, those with the least left out; and the most that a moment
+/// Maximum number of processes and threads whose time is summed over the recording (those with the least time are left out), and that a moment
 /// names.
 const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
@@ -27,21 +27,21 @@ pub struct Watch {
     pub of: String,
     /// Number of intervals.
     pub intervals: u64,
-    /// The most intervals in a moment: 1, doubled each time that there were too many moments.
+    /// Maximum number of intervals in a moment: 1, doubled each time there were too many moments.
     pub merged: u64,
-    /// How long each verdict held, over all intervals, the longest first.
+    /// How long each verdict held over all intervals, longest first.
     pub verdicts: Vec<Held>,
     /// The moments in chronological order.
     pub moments: Vec<Moment>,
-    /// The processes with the most CPU time, s over the whole recording; the busiest of each interval are summed.
+    /// The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
     /// The same for the threads of the selected processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The ceilings that the verdicts were based on.
+    /// The ceilings on which the verdicts are based.
     pub ceilings: Ceilings,
-    /// The memory probe's latency before the recording, ns, if no record had its unloaded latency.
+    /// Latency of the memory probe before the recording, ns, if no record contained its unloaded latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_ns: Option<f64>,
 }
@@ -55,7 +55,7 @@ pub struct Held {
     pub seconds: f64,
 }
 
-/// The verdict of one interval, in words.
+/// The verdict on one interval, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
     /// When the interval began, s since the record's start.
@@ -74,13 +74,13 @@ pub struct Moment {
     pub at: f64,
     /// Intervals in it.
     pub intervals: u64,
-    /// How long each verdict held, the longest first; empty if the kernel reported too little.
+    /// How long each verdict held, longest first; empty if the kernel reported too little.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<Held>,
-    /// The sentence of one of its intervals, with the first verdict.
+    /// The sentence for one of its intervals with the first verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
-    /// The machine's activity. For several intervals times are summed, rates and readings averaged.
+    /// The machine's activity. For several intervals, times are added, and rates and readings averaged.
     pub interval: Interval,
 }
 
@@ -91,7 +91,7 @@ impl Moment {
     }
 }
 
-/// Adds up how long verdicts held: the longest first, the earlier first if equal.
+/// Adds up how long verdicts held: longest first, and the earlier first if equal.
 pub fn add_verdicts(all: &mut Vec<Held>, more: &[Held]) {
     for held in more {
         match all.iter_mut().find(|one| one.by == held.by) {
@@ -145,7 +145,7 @@ impl Watch {
         self.verdicts.iter().map(|held| held.seconds).sum()
     }
 
-    /// All moments as one; `None` where there is none.
+    /// All moments merged into one; `None` if there are none.
     pub fn whole(&self) -> Option<Moment> {
         let mut all = self.moments.iter().cloned();
         let first = all.next()?;
@@ -196,7 +196,7 @@ mod tests {
         Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() }
     }
 
-    /// A day at one interval per second: computing, and every tenth second memory.
+    /// A day with one interval per second: computing, with memory in every tenth second.
     fn day(seconds: u32) -> Watch {
         let mut watch = Watch::default();
         for second in 0..seconds {

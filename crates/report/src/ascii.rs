@@ -1,8 +1,9 @@
-//! Text for terminals that know ASCII alone (`LC_ALL=C`, `TERM=dumb`): as many signs, so that columns stay; wider signs are replaced before the layout.
+//! Text for ASCII-only terminals (`LC_ALL=C`, `TERM=dumb`): the number of characters is kept, so that columns stay aligned; wider replacements
+//! are made before the layout.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with an ASCII sign for each column of a sign that is none; two where one would say something else.
+/// The text with other characters replaced by ASCII ones, one per column, or two if one would be ambiguous.
 pub fn to_ascii(text: &str) -> String {
     let columns = |c: char| c.width().unwrap_or(1);
     two_signs(text)
@@ -11,7 +12,7 @@ pub fn to_ascii(text: &str) -> String {
         .collect()
 }
 
-/// The text with those signs alone replaced that take two of ASCII, to be laid out: `±` is no `~`, which is read as "about".
+/// The text in which only characters that need two ASCII characters are replaced, before the layout: `±` is not `~`, which reads as "about".
 pub(crate) fn two_signs(text: &str) -> String {
     text.replace('±', "+-")
 }

@@ -5,7 +5,7 @@ use std::io;
 use record::Record;
 use reference::claims::JudgedClaim;
 
-/// The record with a list `claims` beside its own fields, which readers of records pass over.
+/// The record with an additional list `claims`, which readers of records ignore.
 pub fn record(record: &Record, answers: &[JudgedClaim]) -> io::Result<String> {
     let text = record.to_json()?;
     let claims = serde_json::to_string(answers)?;

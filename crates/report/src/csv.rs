@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180): one line per result, of a comparison one line per result and record, of a recording one line per moment, of a
-//! history one line per record.
+//! Comma-separated values (RFC 4180): one line per result; for a comparison one line per result and record, for a recording one line per moment,
+//! for a history one line per record.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,14 +16,14 @@ use record::{Better, Comparison, Labels, Measurement, Record, Watch};
 use crate::contents::watch::{highest_latency, probed_clock};
 use crate::table::{Field, Table};
 
-/// A line an item, below the names of the fields.
+/// One line per item, below the field names.
 fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
     let mut lines = Table::with_fields("", None, fields);
     all.into_iter().for_each(|one| lines.item(fields, &one));
     table(&lines)
 }
 
-/// A result of a comparison: whether its row sums up, the row, and by its number the record that it is of.
+/// A result of a comparison: whether its row is a summary, the row, and the number of its record.
 struct Compared<'a> {
     of: &'a Comparison,
     kind: &'static str,
@@ -37,7 +37,7 @@ impl Compared<'_> {
         self.cell.change.as_ref()
     }
 
-    /// The verdict in a word, and the share that it is about.
+    /// The verdict in one word, and its share.
     fn verdict(&self) -> (&'static str, Option<f64>) {
         match &self.cell.verdict {
             Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
@@ -49,7 +49,7 @@ impl Compared<'_> {
     }
 }
 
-/// Every row of a comparison, first those that sum up and then every result; numbers as the record has them.
+/// Every row of a comparison, summaries first, then every result; unrounded numbers from the record.
 pub fn comparison(of: &Comparison) -> String {
     let fields: [Field<Compared>; 21] = [
         ("kind", |one| one.kind.to_owned()),
@@ -89,7 +89,7 @@ pub fn comparison(of: &Comparison) -> String {
     items(&fields, cells)
 }
 
-/// The columns of a recording before those of what the kernel counts.
+/// The first columns of a recording, before the kernel's counts.
 const OF_A_MOMENT: [Field<Moment>; 22] = [
     ("at", |moment| number(moment.at)),
     ("seconds", |moment| number(moment.interval.seconds)),
@@ -119,7 +119,7 @@ fn share(moment: &Moment, seconds: f64) -> String {
     number(moment.interval.times.share(seconds))
 }
 
-/// Every moment of a recording; a column for each rate and state of a service's threads that any of them has.
+/// Every moment of a recording; one column for each rate and thread state that occurs.
 fn watch(watch: &Watch) -> String {
     let keys = |of: fn(&Interval) -> Vec<&String>| -> BTreeSet<&String> {
         watch.moments.iter().flat_map(|moment| of(&moment.interval)).collect()
@@ -139,7 +139,7 @@ fn watch(watch: &Watch) -> String {
     table(&lines)
 }
 
-/// Every result of a record, a line each, of a recording every moment; numbers as the record has them.
+/// Every result of a record, one per line (for a recording, every moment); unrounded numbers from the record.
 pub fn record(record: &Record) -> String {
     match &record.watch {
         Some(watched) => watch(watched),
@@ -147,8 +147,7 @@ pub fn record(record: &Record) -> String {
     }
 }
 
-/// Every result of several records: the machine, when the run began, and where a result was taken, so that many records are one
-/// table.
+/// Every result of several records, with the machine, the start of the run and the place of each result, so that many records form one table.
 pub fn records(records: &[Record]) -> String {
     let fields: [Field<(&Record, &Measurement)>; 17] = [
         ("machine", |(record, _)| record.machine.hostname.clone().unwrap_or_default()),
@@ -195,8 +194,8 @@ pub fn fleet(fleet: &Fleet) -> String {
     items(&fields, cells)
 }
 
-/// A machine's history as Apache Otava reads it, the oldest first: one row per record, its time first, then an attribute that names the
-/// record, then one column per result; one that a record lacks is empty.
+/// A machine's history in the format of Apache Otava, oldest first: one row per record with its time, an attribute that names the record, and one
+/// column per result; missing results are empty.
 pub fn history(of: &History) -> String {
     let mut taken = HashSet::new();
     let names: Vec<String> = of.lines.iter().map(|line| name_column(line, &mut taken)).collect();
@@ -212,7 +211,7 @@ pub fn history(of: &History) -> String {
     table(&lines)
 }
 
-/// A column's name of letters, digits and underscores, as a metric of Otava is called.
+/// A column name of letters, digits and underscores, as required for Otava metrics.
 fn name_column(line: &Line, taken: &mut HashSet<String>) -> String {
     let words =
         if line.what.is(&HEADLINE) { line.name.clone() } else { format!("{} {}", line.name, line.what) };
@@ -259,7 +258,7 @@ pub(crate) fn table(table: &Table) -> String {
     std::iter::once(heads).chain(rows).map(line).collect()
 }
 
-/// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.
+/// A field: quoted if necessary. An apostrophe is put before anything that a spreadsheet would treat as a formula.
 pub(crate) fn field(text: &str) -> String {
     let clean = crate::text::clean(text);
     let formula = clean.starts_with(['=', '+', '-', '@']) && clean.len() > 1 && clean.parse::<f64>().is_err();

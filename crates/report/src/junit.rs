@@ -1,6 +1,6 @@
-//! A gate as a report of tests: JUnit's XML, which GitLab, GitHub's actions and Jenkins read.
+//! A gate as a test report: JUnit XML, as read by GitLab, GitHub Actions and Jenkins.
 //!
-//! No standard defines it; these are the elements and attributes that all three read, and Jenkins' schema allows.
+//! There is no standard; these are the elements and attributes that all three read and Jenkins' schema allows.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,8 +9,8 @@ use record::gate::{Gate, Held, Outcome};
 
 use crate::contents::gate::reason;
 
-/// One suite per record or command, which `suite` names by its number; one test per result: failed as the gate fails it, skipped where it
-/// is too noisy to show.
+/// One suite per record or command, named by `suite` from its number; one test per result: failed if the gate fails it, skipped if it is too
+/// noisy to decide.
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let subjects: BTreeSet<usize> = gate.held.iter().map(|held| held.subject).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -27,7 +27,7 @@ pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     xml
 }
 
-/// The report where nothing could be held, and why.
+/// The report if nothing could be compared, and why.
 pub fn error(why: &str) -> String {
     let (counts, why) = ("tests=\"1\" failures=\"0\" skipped=\"0\" errors=\"1\"", escape(why));
     format!(
@@ -62,7 +62,7 @@ fn write_case(xml: &mut String, gate: &Gate, held: &Held) {
     };
 }
 
-/// Text for an attribute. Some characters XML 1.0 has no form for at all.
+/// Text for an attribute. XML 1.0 cannot represent some characters.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in crate::text::clean(text).chars() {

@@ -1,9 +1,8 @@
-//! A record as people read it: terminal text, one HTML page, and cyclictest's own formats. Pure functions of a
-//! [`record::Record`] whose diagnosis is filled in already: what is printed here is written there, and nothing
-//! is computed that a record should hold.
+//! Displays a record: terminal text, an HTML page, and the formats of cyclictest. Pure functions of a [`record::Record`] with its diagnosis:
+//! everything printed here is in the record, and nothing is computed that a record should hold.
 //!
-//! What a report shows stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
-//! out. A measurement is data, so one of a metric that this version does not know is printed too, as a table.
+//! The contents of a report are in `contents`, independent of the output format; `terminal` and `page` only lay them out. A measurement is data,
+//! so unknown metrics are also printed, as a table.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

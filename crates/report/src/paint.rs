@@ -1,9 +1,9 @@
-//! Pieces of a line with their tone. What a piece carries is made safe here, where it enters the output, so that
-//! no string of a machine can reach a terminal otherwise.
+//! Pieces of a line with their tone. Their text is made safe here, where it enters the output, so that no unsafe string of a machine can reach a
+//! terminal.
 
 use crate::text::clean;
 
-/// How a piece is set off. Never the only carrier of a meaning: without colour the words still say it all.
+/// How a piece is highlighted. Colour never carries a meaning alone: the words are complete without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it is.
@@ -21,7 +21,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The SGR parameters; the 16 colours only, which follow the terminal's own theme.
+    /// The SGR parameters; only the 16 colours that follow the terminal's theme.
     fn sgr(self) -> &'static str {
         match self {
             Tone::Plain => "",
@@ -42,7 +42,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A piece; whatever in it could act on a terminal is made visible.
+    /// A piece; control sequences in it are made visible.
     pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
         Self { tone, text: clean(text.as_ref()) }
     }
@@ -73,7 +73,7 @@ impl Span {
     }
 }
 
-/// A line of pieces as it goes to the terminal, without spaces at its end.
+/// A line of pieces as written to the terminal, without trailing spaces.
 pub(crate) fn render(spans: &[Span], color: bool) -> String {
     let kept = spans.iter().rposition(|span| !span.text.trim_end().is_empty()).map_or(0, |last| last + 1);
     let mut line = String::new();
@@ -97,7 +97,7 @@ pub(crate) fn render(spans: &[Span], color: bool) -> String {
     line
 }
 
-/// A line that [`render`] made, without its colours.
+/// A line from [`render`] without its colours.
 pub(crate) fn without_colour(line: &str) -> String {
     let mut pieces = line.split('\x1b');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
-//! A command's counts as `perf stat` prints them, so that scripts which read its output read ours: the layout for people,
-//! and the one for machines (`-x`).
+//! The counts of a command in the format of `perf stat`, so that scripts for its output can read ours: the human-readable layout, and the one for
+//! programs (`-x`).
 //!
-//! Of tools/perf/util/stat-display.c: a value in 18 columns (of milliseconds with two digits and the unit), the event in
+//! From tools/perf/util/stat-display.c: a value in 18 columns (milliseconds with two digits and the unit), the event in
 //! 32, `#` and its metric; `<not supported>` and `<not counted>` right-aligned in 18; `( +-  x% )` of several runs is
 //! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
@@ -11,12 +11,12 @@ use record::{Coverage, Label, Measurement, Record, detail};
 
 use crate::contents::command::{figures, find_state, find_time};
 
-/// Events that perf does not count unless it is asked to.
+/// Events that perf counts only on request.
 const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
 /// Those of [`USUAL_EVENTS`] that need a PMU.
 const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misses"];
 
-/// One line: an event with its count, or why there is none.
+/// One line: an event with its count, or the reason why there is none.
 type Row<'a> = (&'a str, Result<&'a Measurement, &'static str>);
 
 /// The lines, those of the usual events first.
@@ -43,7 +43,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     rows
 }
 
-/// The sum behind perf's means: perf prints the mean of several runs.
+/// The sum for perf's means: perf prints the mean of several runs.
 fn mean(m: &Measurement) -> f64 {
     m.summary.mean.unwrap_or(m.summary.median)
 }
@@ -66,14 +66,14 @@ fn value_of(record: &Record, event: &str) -> Option<f64> {
     rows(record).into_iter().find(|(name, _)| *name == event).and_then(|(_, found)| found.ok()).map(mean)
 }
 
-/// Two digits behind the point, commas before it.
+/// Two digits after the decimal point, and commas as thousands separators.
 fn hundredths(value: f64) -> String {
     let text = format!("{value:.2}");
     let (_, digits) = text.split_once('.').unwrap_or((&text, "00"));
     format!("{}.{digits}", record::units::thousands(value.trunc()))
 }
 
-/// The result that perf prints behind `#`, with its unit.
+/// The result that perf prints after `#`, with its unit.
 fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static str)> {
     let of = |whole: &str| value_of(record, whole).filter(|whole| *whole > 0.0);
     let percent =
@@ -109,7 +109,7 @@ fn command(time: &Measurement) -> String {
     crate::text::clean(&time.detail.get(detail::COMMAND).unwrap_or_default().join(" "))
 }
 
-/// `perf stat`'s layout for people; `None` for a record without a command.
+/// The human-readable layout of `perf stat`; `None` for a record without a command.
 pub fn text(record: &Record) -> Option<String> {
     let time = find_time(record)?;
     let runs = if time.summary.n > 1 { format!(" ({} runs)", time.summary.n) } else { String::new() };

@@ -1,4 +1,4 @@
-//! Prometheus's classic text format, as node_exporter's textfile collector reads it
+//! Prometheus's classic text format, for node_exporter's textfile collector
 //! (<https://prometheus.io/docs/instrumenting/exposition_formats/>): HELP and TYPE once a name, base units in the names, no times,
 //! sorted, no series twice.
 
@@ -15,10 +15,10 @@ pub use check::check;
 pub use live::interval;
 pub use record::record;
 
-/// What each name is that is no result's of a record.
+/// The help text of each name that is not a result of a record.
 const HELP: &str = include_str!("prometheus/help.txt");
 
-/// A text in the making: what it is called, without `linespeed_` before it.
+/// A text under construction; names lack the prefix `linespeed_`.
 #[derive(Default)]
 struct Exposition {
     families: BTreeMap<String, Family>,
@@ -27,7 +27,7 @@ struct Exposition {
 /// All series of a name.
 struct Family {
     help: String,
-    /// By their labels as they are written.
+    /// By their labels as written.
     series: BTreeMap<String, f64>,
 }
 
@@ -87,7 +87,7 @@ fn help(name: &str) -> &'static str {
     HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap_or_default()
 }
 
-/// A label's value: backslash, quote and line feed are escaped, other controls have no place.
+/// A label's value: backslash, quote and line feed are escaped, and other control characters are dropped.
 fn escape(value: &str) -> String {
     escape_help(value).replace('"', "\\\"")
 }

@@ -1,12 +1,12 @@
-//! Which results of a record a report has shown, so that none falls through between its tables.
+//! Which results of a record a report has already shown, so that none is missed.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use record::Measurement;
 
-/// Results that are shown, or counted in a sentence that shows where they stand. Each is known by where it lies, so this
-/// holds for one record that stays as it is.
+/// Results that are shown, or counted in a sentence that shows where they are. Each is identified by its address, so this is valid for one
+/// unchanged record.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shown(HashSet<usize>);
 
@@ -16,7 +16,7 @@ impl Shown {
         self.0.insert(std::ptr::from_ref(m).addr());
     }
 
-    /// What that has shown is shown.
+    /// Marks what another has shown.
     pub(crate) fn join(&mut self, other: &Self) {
         self.0.extend(&other.0);
     }
@@ -27,7 +27,7 @@ impl Shown {
     }
 }
 
-/// How many they are: where they lie is another place in every run, and reads like a result.
+/// Only the number, because addresses differ in every run and look like results.
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shown({} figures)", self.0.len())

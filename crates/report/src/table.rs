@@ -1,4 +1,4 @@
-//! A table as a report shows it: what it is about, its columns and rows; the terminal and the page lay it out.
+//! A table of a report: its title, columns and rows; the terminal and the page lay it out.
 
 use std::collections::BTreeSet;
 
@@ -7,21 +7,21 @@ use record::{Mark, Measurement};
 use crate::contents::figures::{MARK, MARKED, ONE_SAMPLE, mark_words};
 use crate::shown::Shown;
 
-/// The heading of the column that shows how far results scatter.
+/// The heading of the column with the spread of results.
 const SPREAD: &str = "95 % interval";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading; results carry their own unit, so it has none.
+    /// Its heading, without a unit, since values have one.
     pub head: String,
-    /// Results stand on the right, words on the left.
+    /// Values are right-aligned, words left-aligned.
     pub figures: bool,
-    /// Whether it may be left out where there is no room for it.
+    /// Whether it may be omitted if there is no room.
     pub optional: bool,
 }
 
-/// How a row is set off from the others, beside what it shows.
+/// How a row is highlighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
     /// Not at all.
@@ -33,7 +33,7 @@ pub enum Weight {
     Better,
 }
 
-/// A column of a table of items: its heading, with the signs of [`Table::new`], and what it shows of an item.
+/// A column of a table of items: its heading, with the marks of [`Table::new`], and its value for an item.
 pub type Field<T> = (&'static str, fn(&T) -> String);
 
 /// A table.
@@ -41,33 +41,33 @@ pub type Field<T> = (&'static str, fn(&T) -> String);
 pub struct Table {
     /// What it is.
     pub title: String,
-    /// The name under which [`record::glossary`] explains it: a metric, mostly.
+    /// The name under which [`record::glossary`] explains it, mostly a metric.
     pub word: Option<String>,
     /// The columns.
     pub columns: Vec<Column>,
     /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// What is to be known of single rows, below the table, numbered from 1.
+    /// Notes on single rows, below the table, numbered from 1.
     pub notes: Vec<String>,
-    /// What is to be known of the whole table, below it.
+    /// Notes on the whole table, below it.
     pub remarks: Vec<String>,
-    /// How each row is set off; rows beyond its end are plain.
+    /// How each row is highlighted; rows beyond its end are plain.
     pub weights: Vec<Weight>,
-    /// The results that it shows, or counts in a remark.
+    /// The results that it shows or counts in a remark.
     pub(crate) shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
-    /// What the mark behind a result means; without it [`MARKED`].
+    /// The meaning of the mark after a result; by default [`MARKED`].
     marked_because: Option<String>,
-    /// What happened during samples of its results.
+    /// Events during samples of its results.
     marked: BTreeSet<Mark>,
-    /// Those of the row that is being made.
+    /// Those of the row under construction.
     pending: Vec<usize>,
 }
 
 impl Table {
-    /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
-    /// one that (then) begins with `#` is of results; both lose their sign.
+    /// An empty table. `columns` are the headings; one that starts with `?` may be omitted if there is no room, one that (then) starts with `#`
+    /// contains values; both marks are removed.
     pub fn new<Head: AsRef<str>>(
         title: &str,
         word: Option<&str>,
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    /// The first `most` of all; where that is fewer, a remark shows how many there are.
+    /// The first `most` of all; if there are more, a remark shows the total.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
             self.note(&format!("the first {most} of {}; all are in the record", all.len()));
@@ -120,7 +120,7 @@ impl Table {
         all
     }
 
-    /// Adds a row; cells that are missing are empty, those beyond the columns are dropped.
+    /// Adds a row; missing cells are empty, excess ones are dropped.
     pub fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
@@ -129,7 +129,7 @@ impl Table {
         self.references.push(std::mem::take(&mut self.pending));
     }
 
-    /// The table shows this result, or counts it in a remark.
+    /// Notes that the table shows this result, or counts it in a remark.
     pub fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
         for marked in &m.marks {
@@ -137,7 +137,7 @@ impl Table {
         }
     }
 
-    /// Why the results with a mark are unreliable, where that is not their interval's width.
+    /// Why the marked results are unreliable, if not because of the width of their interval.
     pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
@@ -149,18 +149,17 @@ impl Table {
         self.weights.push(is_loss.map_or(Weight::Plain, weight));
     }
 
-    /// How a row is set off.
+    /// How a row is highlighted.
     pub fn weight(&self, row: usize) -> Weight {
         self.weights.get(row).copied().unwrap_or_default()
     }
 
-    /// Whether it has nothing to say.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The finished table: without the columns in which no row has anything, and with the numbers of the notes at the end of each
-    /// row, where they push no result out of its column.
+    /// The finished table: without empty columns, and with the note numbers at the end of each row, where they do not misalign values.
     pub fn finished(mut self) -> Self {
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {
@@ -185,7 +184,7 @@ impl Table {
         self
     }
 
-    /// The finished table without notes, and without their numbers: what a mark means stands.
+    /// The finished table without notes and their numbers; the meaning of a mark stays.
     pub fn without_notes(mut self) -> Self {
         self.references.clear();
         let mut finished = self.finished();
@@ -194,13 +193,13 @@ impl Table {
         finished
     }
 
-    /// What the mark of a result means, where one has it.
+    /// The meaning of the mark, if a result has one.
     fn meaning_of_mark(&self) -> Option<String> {
         let marked = self.rows.iter().flatten().any(|cell| cell.ends_with(MARK));
         marked.then(|| self.marked_because.clone().unwrap_or_else(|| MARKED.to_owned()))
     }
 
-    /// Where every result is one sample, a remark shows so instead of a column.
+    /// If every result is a single sample, a remark replaces the spread column.
     fn single_samples(&mut self) {
         let Some(at) = self.columns.iter().position(|column| column.head == SPREAD) else { return };
         let cells = || self.rows.iter().map(|row| row[at].as_str()).filter(|cell| !cell.is_empty());
@@ -210,7 +209,7 @@ impl Table {
         }
     }
 
-    /// The table without the last of its optional columns; `None` where it has none.
+    /// The table without the last of its optional columns; `None` if it has none.
     pub fn narrower(&self) -> Option<Self> {
         let at = self.columns.iter().rposition(|column| column.optional)?;
         let mut narrower = self.clone();

@@ -1,12 +1,12 @@
-//! Text that is safe to print: strings of a machine are hostile input, and a line has a width.
+//! Text that is safe to print: strings from a machine are untrusted input, and lines have a width.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Longest string printed, in characters. The longest honest ones (a kernel's command line, an error that quotes
-/// a path) stay under 4,096, the kernel's own limit for both.
+/// Maximum length of a printed string, in characters. The longest legitimate ones (a kernel command line, an error that quotes a path) stay below
+/// 4,096, the kernel's limit for both.
 const LONGEST: usize = 4096;
 
-/// Whether a character changes how the text around it is shown, or is not shown at all: controls (C0, DEL, C1),
+/// Whether a character changes the display of surrounding text, or is invisible: controls (C0, DEL, C1),
 /// bidirectional marks, embeddings, overrides and isolates, joiners and other zero-width characters, line and
 /// paragraph separators, variation selectors, interlinear annotations, tags.
 fn unprintable(c: char) -> bool {
@@ -19,9 +19,8 @@ fn unprintable(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text with everything that could act on a terminal or reorder a line made visible: an escape character
-/// becomes the four characters `\x1b`. Tabs and line ends become spaces, and a text beyond any honest length is
-/// cut.
+/// The text with everything that could affect a terminal or reorder a line made visible: an escape character becomes the four characters `\x1b`.
+/// Tabs and line ends become spaces, and excessively long text is truncated.
 pub(crate) fn clean(text: &str) -> String {
     if text.len() <= LONGEST && is_plain(text) {
         return text.to_owned();
@@ -37,7 +36,7 @@ pub(crate) fn clean(text: &str) -> String {
     safe
 }
 
-/// The same for a whole finished page: line ends stay, nothing is cut.
+/// The same for a finished page: line ends stay, nothing is truncated.
 pub(crate) fn clean_page(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -55,13 +54,12 @@ fn push_safe(safe: &mut String, c: char) {
     }
 }
 
-/// Whether a text is letters, results, signs and blanks of ASCII alone, as most are: each takes a column, and none does
-/// anything else.
+/// Whether a text consists only of printable ASCII, as most do: each character takes one column and has no other effect.
 fn is_plain(text: &str) -> bool {
     text.bytes().fold(true, |plain, b| plain & (0x20..0x7f).contains(&b))
 }
 
-/// Columns that the text takes on a terminal.
+/// The width of the text on a terminal.
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
@@ -70,17 +68,17 @@ pub fn width(text: &str) -> usize {
     text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
 }
 
-/// The text in exactly `columns`: filled with spaces on the right, never cut.
+/// The text in exactly `columns`: padded with spaces on the right, never truncated.
 pub(crate) fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text in exactly `columns`: filled with spaces on the left, never cut.
+/// The text in exactly `columns`: padded with spaces on the left, never truncated.
 pub(crate) fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text cut to `columns`, with `…` where something is missing.
+/// The text truncated to `columns`, with `…` at the end if so.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -92,8 +90,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// Whole words of the text as far as they fit into `columns`, with `…` where something is missing: half a result would be
-/// another one, and a result without its unit is none. What has no word that fits is cut anywhere.
+/// As many whole words of the text as fit into `columns`, with `…` if truncated: half a number would be a different one, and a value needs its
+/// unit. If no word fits, the text is truncated anywhere.
 pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -111,7 +109,7 @@ pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// The text as far as it fits into `most` lines of `columns`, with `…` where something is missing.
+/// As much of the text as fits into `most` lines of `columns`, with `…` if truncated.
 pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     match lines.get(..most) {
@@ -124,7 +122,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     }
 }
 
-/// The longest beginning of the text that fits into `columns`, and at least one character.
+/// The longest beginning of the text that fits into `columns`, but at least one character.
 pub(crate) fn beginning(text: &str, columns: usize) -> &str {
     let end = take(text, columns).len().max(text.chars().next().map_or(0, char::len_utf8));
     &text[..end]
@@ -145,7 +143,7 @@ fn take(text: &str, columns: usize) -> &str {
     &text[..last]
 }
 
-/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one result where both are the same.
+/// `3.1 – 3.4 GHz` from `3.1 GHz` and `3.4 GHz`; a single value if both are equal.
 pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high {
         return low.to_owned();
@@ -166,21 +164,20 @@ pub(crate) fn without_zeros(figure: &str) -> String {
     }
 }
 
-/// Units that stay on the line of their result.
+/// Units that stay on the line of their value.
 const UNITS: &[&str] = &[
     "%", "ns", "µs", "ms", "s", "min", "Hz", "kHz", "MHz", "GHz", "B", "KiB", "MiB", "GiB", "TiB", "PiB",
     "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "MT/s", "cycles", "°C", "W",
 ];
 
-/// Whether the space between two words must not be broken: a result stands before it and its unit behind, or a bound before its
-/// result.
+/// Whether a line must not break between two words: between a value and its unit, or a bound and its value.
 fn glued(before: &str, after: &str) -> bool {
     before == "<"
         || before.ends_with(|c: char| c.is_ascii_digit())
             && UNITS.contains(&after.trim_end_matches([',', '.', ';', ':', ')', ']', '?']))
 }
 
-/// The text with spaces that do not break (U+00A0) between results and their units, for a page.
+/// The text with no-break spaces (U+00A0) between values and their units, for a page.
 pub(crate) fn keep_units(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (number, word) in text.split(' ').enumerate() {
@@ -193,9 +190,9 @@ pub(crate) fn keep_units(text: &str) -> String {
     kept
 }
 
-/// The text in lines of at most `columns`: broken at spaces, though not between a result and its unit; a word too
-/// long for a line is broken after a comma or a slash where it has one, else after a hyphen or an equals sign (a result in
-/// two halves would be two results), and anywhere where it has none. Never empty.
+/// The text in lines of at most `columns`: broken at spaces, but not between a value and its unit; a word too long for a line is broken after a
+/// comma or a slash if possible, otherwise after a hyphen or an equals sign (a number in two halves would be two numbers), otherwise anywhere.
+/// Never empty.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
@@ -242,7 +239,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The longest of these lines, from the longest to the shortest, that fits; the shortest where none does.
+/// The first of these lines, given from longest to shortest, that fits; the shortest if none does.
 pub(crate) fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -> bool) -> String {
     let mut last = String::new();
     for line in lines {
@@ -254,7 +251,7 @@ pub(crate) fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -
     last
 }
 
-/// With its first letter as at the beginning of a sentence.
+/// With a capital first letter.
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())

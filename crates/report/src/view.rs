@@ -1,5 +1,5 @@
-//! What a command has to say: its [`View`], which it builds from data. Lines, lists and tables are drawn on a [`Screen`], which lays
-//! them out for a terminal or as Markdown; a page, results and JSON are made of the same data.
+//! The output of a command: its [`View`], which it builds from data. Lines, lists and tables are drawn on a [`Screen`], which lays them out for a
+//! terminal or as Markdown; pages, CSV and JSON are made from the same data.
 
 use std::io;
 use std::path::Path;
@@ -13,10 +13,10 @@ pub use crate::table::{Column, Field, Table};
 pub use crate::terminal::{Screen, Style};
 pub use crate::text::{capitalized, cut, width};
 
-/// A form of a result.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For programs: of runs the record.
+    /// For programs: the record of a run.
     Json,
     /// Comma-separated results.
     Csv,
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What it is called where a result does not have it.
+    /// Its name in the error for results that do not support it.
     pub fn word(self) -> &'static str {
         match self {
             Form::Json => "JSON",
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// The form that the ending of a file's name means.
+    /// The format for a file extension.
     pub fn of_file(path: &Path) -> Self {
         match path.extension().and_then(std::ffi::OsStr::to_str) {
             Some("csv") => Form::Csv,
@@ -48,13 +48,13 @@ impl Form {
     }
 }
 
-/// What makes a text of a result; `None` where the result has no such form.
+/// Converts a result to text; `None` if it does not support the format.
 type Make<'a> = Option<Box<dyn Fn() -> io::Result<String> + 'a>>;
 
-/// What a command has to say, in each of its forms.
+/// The output of a command, in each of its formats.
 pub struct View<'a> {
     draw: Box<dyn Fn(&mut Screen) + 'a>,
-    /// Whether the report is a form requested by name, as cyclictest's lines.
+    /// Whether the report is a format requested by name, such as cyclictest's lines.
     asked_for: bool,
     json: Make<'a>,
     csv: Make<'a>,
@@ -63,7 +63,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A result that has a report, which `draw` draws.
+    /// A result with a report, drawn by `draw`.
     pub fn new(draw: impl Fn(&mut Screen) + 'a) -> Self {
         let draw = Box::new(draw);
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
@@ -78,22 +78,22 @@ impl<'a> View<'a> {
             .with_prometheus(|| crate::prometheus::record(record))
     }
 
-    /// Whether the report is a form requested by name: printed also where reports are not.
+    /// Whether the report is a format requested by name, which is printed even if reports are not.
     pub fn with_report_asked_for(self, asked_for: bool) -> Self {
         Self { asked_for, ..self }
     }
 
-    /// Whether the report is a form requested by name.
+    /// Whether the report is a format requested by name.
     pub fn is_report_asked_for(&self) -> bool {
         self.asked_for
     }
 
-    /// Adds its form as JSON.
+    /// Adds its JSON format.
     pub fn with_json(self, make: impl Fn() -> io::Result<String> + 'a) -> Self {
         Self { json: Some(Box::new(make)), ..self }
     }
 
-    /// Adds a value as its form as JSON.
+    /// Adds a value as its JSON format.
     pub fn with_value(self, value: serde_json::Value) -> Self {
         self.with_json(move || Ok(format!("{value:#}\n")))
     }
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
         Self { prometheus: Some(Box::new(move || Ok(make()))), ..self }
     }
 
-    /// Its results in Prometheus's text format; `None` where the result has none.
+    /// Its results in Prometheus's text format; `None` if there are none.
     pub fn prometheus(&self) -> Option<io::Result<String>> {
         self.prometheus.as_ref().map(|make| make())
     }
@@ -123,7 +123,7 @@ impl<'a> View<'a> {
         Screen::draw(style, &self.draw)
     }
 
-    /// The text of a form; `None` where the result has none.
+    /// The text of a format; `None` if the result does not support it.
     pub fn text(&self, form: Form, style: &Style) -> Option<io::Result<String>> {
         let make = match form {
             Form::Json => &self.json,

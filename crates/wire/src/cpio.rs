@@ -1,7 +1,7 @@
 //! Writes a cpio archive in the format that the kernel unpacks as its first file system: `newc`, see "initramfs buffer
 //! format" in the kernel's documentation (driver-api/early-userspace).
 
-/// What an entry is: the file type bits of `st_mode`.
+/// The type of an entry: the file type bits of `st_mode`.
 const DIRECTORY: u32 = 0o040_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 const REGULAR: u32 = 0o100_000;
@@ -10,7 +10,7 @@ const LINK: u32 = 0o120_000;
 /// The name that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
 
-/// An archive that grows; everything in it belongs to root and is of 1970, so that equal contents are equal bytes.
+/// An archive under construction; everything in it belongs to root and is dated 1970, so that equal contents give equal bytes.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Archive {
 pub enum TooLong {
     /// The file has 4 GiB or more: sizes are 32 bits.
     File(String),
-    /// The kernel refuses names from its PATH_MAX (4096) on.
+    /// The kernel rejects names of PATH_MAX (4096) bytes or more.
     Name(String),
 }
 
@@ -41,7 +41,7 @@ impl Archive {
         Self::default()
     }
 
-    /// A folder; its parents must stand before it. Paths have no leading slash.
+    /// A folder; its parents must come first. Paths have no leading slash.
     pub fn folder(&mut self, path: &str, mode: u32) -> Result<(), TooLong> {
         self.entry(path, DIRECTORY | mode, (0, 0), b"")
     }
@@ -96,7 +96,7 @@ impl Archive {
     }
 }
 
-/// Folders on which the program mounts file systems, and the one for files that were brought along.
+/// Folders on which the program mounts file systems, and the one for included files.
 const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
 
 /// A machine's first file system: the program as `/init`, its mount points and `/dev/console`. More may be added.

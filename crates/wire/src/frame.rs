@@ -1,16 +1,16 @@
-//! Frames: pieces of a byte stream with their kind, order, length and checksum. A serial port is no protocol: the
-//! firmware may write to it before the kernel runs, and a full buffer may lose bytes.
+//! Frames: pieces of a byte stream with their kind, order, length and checksum. A raw serial port is unreliable: the firmware may write to it
+//! before the kernel runs, and a full buffer may lose bytes.
 
-/// What a frame begins with. No text has it: its first byte never occurs in UTF-8.
+/// The beginning of a frame. It does not occur in text: its first byte is invalid in UTF-8.
 const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
 /// Magic, kind, sequence number, length.
 const HEAD: usize = 4 + 1 + 4 + 4;
-/// The checksum behind the payload.
+/// The checksum after the payload.
 const TAIL: usize = 4;
-/// Most bytes in one frame: a garbled length costs at most this much of the stream.
+/// Maximum bytes per frame: a corrupt length loses at most this much of the stream.
 pub const LARGEST: usize = 4096;
 
-/// What a frame carries.
+/// The contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
 #[repr(u8)]
 pub enum Kind {
@@ -22,7 +22,7 @@ pub enum Kind {
     Error = b'e',
     /// Part of the record.
     Record = b'r',
-    /// Something that the host should tell, in words: a mount that failed, for instance.
+    /// A message for the host to report, such as a failed mount.
     Note = b'n',
     /// The end: how the program ended, as a line of `exit N` or `signal N`.
     Ended = b'x',
@@ -33,13 +33,13 @@ pub enum Kind {
 pub struct Frame {
     /// What it carries.
     pub kind: Kind,
-    /// 0 for the first frame of a stream, one more for each after.
+    /// 0 for the first frame of a stream, incremented for each further one.
     pub number: u32,
-    /// What it carries, at most [`LARGEST`] bytes.
+    /// Its payload, at most [`LARGEST`] bytes.
     pub payload: Vec<u8>,
 }
 
-/// A payload as frames, the first with `number`, which is left at the next one's. An empty payload is one frame.
+/// Splits a payload into frames numbered from `number`, which is advanced to the next free number. An empty payload is one frame.
 pub fn encode(kind: Kind, number: &mut u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len() + HEAD + TAIL);
     let mut rest = payload;
@@ -61,7 +61,7 @@ pub fn encode(kind: Kind, number: &mut u32, payload: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Takes frames out of a stream as its bytes come in.
+/// Extracts frames from a stream as its bytes arrive.
 #[derive(Debug, Default)]
 pub struct Reader {
     pending: Vec<u8>,
@@ -70,7 +70,7 @@ pub struct Reader {
     noise: Vec<u8>,
 }
 
-/// Bytes between frames that are kept to be shown.
+/// Maximum bytes between frames that are saved for display.
 const NOISE_KEPT: usize = 4096;
 
 impl Reader {
@@ -79,7 +79,7 @@ impl Reader {
         Self::default()
     }
 
-    /// Takes what came in and returns the frames that are complete with it.
+    /// Adds received bytes and returns the frames that are now complete.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Frame> {
         self.pending.extend(bytes);
         let mut frames = Vec::new();
@@ -111,7 +111,7 @@ impl Reader {
         self.lost
     }
 
-    /// The first bytes that belonged to no frame.
+    /// The first bytes outside of any frame.
     pub fn noise(&self) -> &[u8] {
         &self.noise
     }
@@ -146,8 +146,8 @@ fn read(bytes: &[u8]) -> Read {
     Read::Frame(Frame { kind, number: word(5), payload: bytes[HEAD..end].to_vec() }, end + TAIL)
 }
 
-/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), a bit at a time: what comes over a serial port, and the code
-/// of a routine, are small.
+/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), one bit at a time: data from a serial port and the code of a routine are
+/// small.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))

@@ -1,5 +1,5 @@
-//! What a virtual machine with linespeed as its first program and its host say to each other: its first file system,
-//! orders on the kernel's command line, and frames over a serial port for everything that comes back.
+//! Communication between a host and a virtual machine with linespeed as its first program: the initial file system, instructions on the kernel
+//! command line, and frames over a serial port for all results.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -15,5 +15,5 @@ pub use orders::Orders;
 /// Where the program writes its record, in the machine.
 pub const RECORD: &str = "/record.json";
 
-/// Instead of linespeed's arguments: the machine is to count primes as its host asks over the serial port.
+/// Replaces linespeed's arguments: the machine counts primes as requested by the host over the serial port.
 pub const COUNT: &str = "count-primes";

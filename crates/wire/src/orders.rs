@@ -1,15 +1,14 @@
-//! Orders to a machine of the lab, on the kernel's command line:
+//! Instructions for a machine of the lab, on the kernel command line:
 //! `linespeed.args=run,numa,--quick linespeed.channel=ttyS1 linespeed.offline=2,3 linespeed.emulated`.
 //!
-//! The kernel takes names with a point for parameters of modules that may come and hands them to nobody; the first
-//! process reads them from `/proc/cmdline`.
+//! The kernel treats names with a dot as parameters of modules and does not pass them on; the first process reads them from `/proc/cmdline`.
 
-/// What the machine is to do.
+/// The instructions for the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Orders {
     /// linespeed's arguments, without its name.
     pub arguments: Vec<String>,
-    /// The serial port for what comes back, a name in `/dev`.
+    /// The serial port for results, a name in `/dev`.
     pub channel: String,
     /// CPUs to take offline before it runs, as numbers.
     pub offline: Vec<u32>,
@@ -20,11 +19,11 @@ pub struct Orders {
 const ARGUMENTS: &str = "linespeed.args";
 const CHANNEL: &str = "linespeed.channel";
 const OFFLINE: &str = "linespeed.offline";
-/// Also read by `machine::virtualization`, which has to know an emulated machine for what it is.
+/// Also read by `machine::virtualization`, which must recognize an emulated machine.
 const EMULATED: &str = "linespeed.emulated";
 
 impl Orders {
-    /// As parameters for the kernel's command line.
+    /// As parameters for the kernel command line.
     pub fn parameters(&self) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(|argument| encode(argument)).collect();
         // A list of no arguments differs from one empty argument.
@@ -42,11 +41,11 @@ impl Orders {
         text
     }
 
-    /// From the kernel's command line.
+    /// From the kernel command line.
     ///
     /// # Errors
     ///
-    /// The parameter that is missing, or cannot be understood.
+    /// The missing or invalid parameter.
     pub fn read(line: &str) -> Result<Self, String> {
         let words = || line.split_ascii_whitespace();
         let value = |name: &str| words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -69,8 +68,7 @@ impl Orders {
     }
 }
 
-/// An argument with everything that the kernel's parser or the comma between arguments could touch as `%XX`; an empty
-/// one is `%`.
+/// An argument with every character that the kernel's parser or the comma separator could affect encoded as `%XX`; an empty one is `%`.
 fn encode(text: &str) -> String {
     if text.is_empty() {
         return "%".to_owned();

@@ -7,26 +7,25 @@ use record::command_run::LockWaits;
 
 use super::Facts;
 
-/// From this many samples on it is known whether more than one thread ever wanted to run.
+/// With this many samples, it is known whether more than one thread ever wanted to run.
 pub(super) const FEW_LOOKS: f64 = 5.0;
-/// Threads that wait for a lock between their runs, on average: fewer are no convoy.
+/// Minimum average number of threads that wait for a lock between their runs; with fewer there is no convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Threads of the process that run or are ready, on average. At a lock that limits a program its holder is one of them.
+/// Threads of the process that run or are ready, on average. If a lock limits a program, its holder is one of them.
 const LEAST_ACTIVE: f64 = 0.25;
-/// The share of its CPUs from which all are at work: threads that wait then are what a pool does that has enough to do, unless it
-/// is a mutex that they wait for.
+/// Above this share of its CPUs all are busy: waiting threads then belong to a pool with enough to do, unless they wait for a mutex.
 const ALL_AT_WORK: f64 = 0.9;
 /// A thread with this share of its time on a CPU never waits.
 const NEVER_WAITS: f64 = 0.85;
-/// The share of their waits from which it is a mutex that they wait for.
+/// Above this share of their waits, they wait for a mutex.
 const IN_MUTEX: f64 = 0.5;
 
-/// What threads of one process waited for locks.
+/// How threads of one process waited for locks.
 pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
     facts.waits().get("lock")?.locks
 }
 
-/// Threads that meet at a lock, on average.
+/// Average number of threads that contend for a lock.
 pub(super) struct Convoy {
     /// Those that wait for it.
     pub(super) waiters: f64,
@@ -68,7 +67,7 @@ impl Convoy {
     }
 }
 
-/// Share of their time that threads waited for a lock at which they meet.
+/// Share of their time that threads waited for a contended lock.
 pub(super) fn waited_for_locks(facts: &Facts) -> f64 {
     Convoy::of(facts).map_or(0.0, |convoy| convoy.waited())
 }

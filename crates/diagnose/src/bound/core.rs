@@ -8,15 +8,15 @@ use record::{Measurement, Text, text};
 use super::time::reported_of_others;
 use super::{Cause, Facts, detail, sampled, verdict};
 
-/// Bytes that a miss of the last cache moves.
+/// Bytes transferred per last-level cache miss.
 const LINE: f64 = 64.0;
-/// Cycles that a mispredicted branch throws away: 15 to 20 on cores since 2010 (Fog, microarchitecture.pdf, "Branch
+/// Cycles lost per mispredicted branch: 15 to 20 on cores since 2010 (Fog, microarchitecture.pdf, "Branch
 /// misprediction penalty").
 const MISPREDICT_CYCLES: f64 = 17.0;
 /// From this share of a bandwidth ceiling on, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
-/// What its misses of the last cache move, B/s of the time in which it ran, with the count.
+/// Memory traffic from its last-level cache misses, B/s of its run time, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
@@ -92,10 +92,10 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
 }
 
-/// CPUs that others used from which on they are named.
+/// Other processes are named if they use at least this many CPUs.
 const LEAST_OTHERS: f64 = 0.1;
 
-/// If nothing stands out: it computes, as far as counters show that it does not wait for memory.
+/// If nothing stands out, it computes: counters show that it does not wait for memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
     // This explains why it did not use more CPUs.
@@ -115,7 +115,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     }
 }
 
-/// Instructions a cycle, beside what workloads reach here.
+/// Instructions per cycle, compared with what workloads reach here.
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     let Some((near, near_ipc, best, best_ipc)) = facts.ipc_of_workloads(ipc) else {
         return text!(verdict("ipc"), ipc = significant(ipc));

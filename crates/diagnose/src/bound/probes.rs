@@ -1,4 +1,4 @@
-//! What changes in its environment did to a command: what slows it shows what it needs.
+//! How changes in its environment affected a command: what slows it down shows what it needs.
 
 use record::command_run::{Probe, ProbeKind};
 use record::diagnosis::BoundBy;
@@ -7,12 +7,12 @@ use record::{Text, text};
 
 use super::{Cause, Facts, detail, sampled, verdict};
 
-/// A change that matters: a program that needs what another takes loses more than two runs differ by.
+/// A change that matters: a program that needs the resource taken away loses more than the difference between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
 /// The same for two or more threads that cost each other CPU time.
 const MUCH_FASTER: f64 = 0.8;
-/// An experiment's result precedes observations from outside: its least share, from 5 % slower on.
+/// An experiment's result takes precedence over observations: its minimum share, from 5 % slower on.
 const LEAST_SHOWN: f64 = 0.65;
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
@@ -29,8 +29,8 @@ fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
-/// Loss of bandwidth and of the last-level cache, if both slow it and their intervals overlap: it is unresolved which of them it lacks, and
-/// a working set beyond the caches lacks both.
+/// Loss of bandwidth and of the last-level cache, if both slow it and their intervals overlap: which of them it needs is unresolved, and a
+/// working set beyond the caches needs both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
@@ -56,7 +56,7 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// What a program slowed by others needs of memory: from samples of its instructions if they decide.
+/// What a program slowed by others needs from memory: from samples of its instructions if they are conclusive.
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
         Some(seen) => {
@@ -162,7 +162,7 @@ mod tests {
     use crate::record_index::RecordIndex;
     use record::{Label, Labels, Measurement, Record, detail as place};
 
-    /// What is said of a program of one thread whose probes gave these intervals.
+    /// The verdict on a single-threaded program with these probe intervals.
     fn said(intervals: [(f64, f64); 3]) -> Vec<String> {
         let all = [ProbeKind::Bandwidth, ProbeKind::Cache, ProbeKind::HugePages].into_iter().zip(intervals);
         let probes: Vec<Probe> = all

@@ -1,4 +1,4 @@
-//! What programs wait at in user mode, by samples of their instructions and registers.
+//! What programs wait for in user mode, from samples of their instructions and registers.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{MemoryLevel, Sampled};
@@ -10,11 +10,11 @@ use crate::tables::{sentences, word};
 
 /// The fewest decoded samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// From this part on memory is gone through in order: its bandwidth bounds that, not its latency.
+/// Above this share, memory is accessed sequentially: bandwidth limits it, not latency.
 const IN_ORDER: f64 = 0.5;
-/// From this share of accesses with unknown addresses on, the rest is inconclusive.
+/// Above this share of accesses with unknown addresses, the rest is inconclusive.
 const HIDDEN: f64 = 0.25;
-/// Loops that spin for less are those of any lock.
+/// Shorter spinning is normal for any lock.
 const SPINNING: f64 = 0.2;
 /// A smaller share of cache loads is normal: they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
@@ -43,20 +43,20 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }
 
-/// What its user-mode samples show about memory, if memory has a large share of them.
+/// What its user-mode samples show about memory, if memory accounts for a large share of them.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far.share >= FIRST)?;
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
-/// The least share of its CPU time in which two of its threads ran at once: only those take lines from each other. While any of them can
+/// The minimum share of its CPU time in which two of its threads ran simultaneously: only those take lines from each other. While any of them can
 /// run, this many do on average; with one and a half, two run together half the time, which is two thirds of their CPU time.
 fn run_together(facts: &Facts) -> f64 {
     let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
-/// What samples leave open if nothing else stands out; `None` if they are too few.
+/// What remains unknown after sampling if nothing else stands out; `None` if there are too few samples.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
@@ -78,7 +78,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     Some(says)
 }
 
-/// Bytes to one digit of KiB, MiB or GiB: the estimate rests on few pairs of samples that met.
+/// Bytes to one digit of KiB, MiB or GiB: the estimate is based on few matching pairs of samples.
 fn first_digit(bytes: f64) -> f64 {
     let unit = 1024_f64.powf(bytes.max(1.0).log(1024.0).floor());
     let place = 10_f64.powf((bytes / unit).max(1.0).log10().floor());
@@ -130,8 +130,8 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     Some(Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together").of_kind(kind))
 }
 
-/// Samples count if they coincide within a window, in which threads alternating at a lock may also coincide: at most for the time with two
-/// at once.
+/// Samples count if they coincide within a window, in which threads that alternate at a lock may also coincide; they count at most for the time
+/// in which two ran simultaneously.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
     // A loop that spins is at such a line by its nature, and what to do is another.
     if sampled.spinning.share >= SPINNING {

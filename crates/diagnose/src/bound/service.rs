@@ -9,7 +9,7 @@ use super::machine::{Reference, counted, name, watched};
 use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
-/// What bounds processes with a command's results, beside what the whole machine did meanwhile.
+/// What bounds processes with a command's results, given the activity of the whole machine.
 pub fn watched_service(
     measurements: Vec<Measurement>,
     interval: &Interval,
@@ -39,10 +39,10 @@ pub fn watched_service(
     Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
-/// A process that uses less of one CPU delays nobody.
+/// A process that uses less of one CPU delays no other.
 const MUCH: f64 = 0.1;
 
-/// Which processes had the CPUs it lacks.
+/// Which processes used the CPUs that it needed.
 fn say_who(own: &mut Bound, interval: &Interval) {
     let is_its = |process: &&Process| interval.threads.iter().any(|thread| thread.pid == process.pid);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
@@ -54,10 +54,10 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     own.says.push(text!(verdict(if other.real_time { "who-real-time" } else { "who" }), who, share));
 }
 
-/// From this share of time with tasks waiting for memory on, a limit or a lack of memory shows in its waits.
+/// Above this share of time with tasks waiting for memory, its waits are due to a memory limit or lack of memory.
 const PRESSED: f64 = 0.1;
 
-/// Tasks that wait for reclaimed pages look as if they waited for a disk or worked in the kernel.
+/// Tasks that wait for page reclaim appear to wait for a disk or to work in the kernel.
 fn say_of_memory(own: &mut Bound, interval: &Interval) {
     let pressure = interval.pressure.get("memory").copied().unwrap_or(0.0);
     if pressure < PRESSED || ![BoundBy::Waiting, BoundBy::Kernel].contains(&own.by) {

@@ -98,7 +98,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
         )
     };
     // Others use two of eight.
-    let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle, other processes used the rest")];
+    let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle and other processes used the rest")];
     let bound = is_bound(
         &waited("2.88"),
         BoundBy::OneThread,
@@ -132,7 +132,8 @@ fn who_computes_beside_others_is_reported_what_they_used() {
     };
     let figures = [("used", "0.97"), ("cpus", "8"), ("others", "6.98")];
     let bound = is_bound(&beside("7.95"), BoundBy::Cpu, &["bound-cpu-beside-others", UNCOUNTED], &figures);
-    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy, other processes use 6.98. Without hardware counters, computing cannot be distinguished from stalls and spinning; stat --probe distinguishes them.");
+    insta::assert_snapshot!(bound.says, @"0.97 of 8 CPUs busy; other processes \
+    use 6.98. Without hardware counters, computing cannot be distinguished from stalls and spinning; stat --probe distinguishes them.");
     let alone =
         with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-busy", UNCOUNTED], &[("cpus", "8")]);

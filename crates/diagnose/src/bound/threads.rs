@@ -1,4 +1,4 @@
-//! What a command's threads did to each other: one alone, one after the other, one longer than the others, all on one lock.
+//! How a command's threads affected each other: one alone, one after the other, one longer than the others, all on one lock.
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
@@ -11,9 +11,9 @@ use super::{Cause, Facts, detail, verdict};
 
 /// The place of each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
-/// CPUs without work from which on they could have worked for it.
+/// Minimum number of idle CPUs that could have worked for it.
 const LEAST_IDLE: f64 = 0.2;
-/// Up to this share of time waiting for CPUs, more CPUs are said not to help.
+/// Up to this share of time waiting for CPUs, more CPUs do not help.
 const MOST_WAITED: f64 = 0.1;
 /// One thread is the answer only if nothing explains more of it: the upper limit of its share.
 const MOST_EXPLAINED: f64 = 0.6;
@@ -29,13 +29,13 @@ pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
         && facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0) >= LEAST_IDLE
 }
 
-/// Which CPUs had nothing to do meanwhile.
+/// Which CPUs were idle in the meantime.
 fn describe_idle(facts: &Facts, idle: f64) -> Text {
     let rest = facts.cpus - 1.0;
     if idle < LEAST_IDLE {
         text!("other processes used the rest")
     } else if idle < rest * 0.75 {
-        text!("{idle} CPUs sat idle, other processes used the rest", idle = significant(idle))
+        text!("{idle} CPUs sat idle and other processes used the rest", idle = significant(idle))
     } else if rest < 1.5 {
         text!("the other CPU sat idle")
     } else {
@@ -92,12 +92,12 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
-/// The most of one CPU's time used by a program whose threads wait for each other in a circle.
+/// Maximum share of one CPU's time used by a program whose threads are deadlocked.
 const STUCK: f64 = 0.01;
 /// Negligible activity: a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
 
-/// Threads in a mutex that is never released: they never ran, and hardly anything else of the program did.
+/// Threads blocked on a mutex that is never released: they never ran, and neither did most of the program.
 pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
     if stuck == 0 || facts.used() > STUCK || looks.active > 0 {

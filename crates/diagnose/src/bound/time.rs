@@ -1,4 +1,4 @@
-//! Where a command's time went: stopped from outside, waiting, in the kernel, on too few CPUs.
+//! Where the time of a command went: stopped externally, waiting, in the kernel, on too few CPUs.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{KernelTime, Sampled};
@@ -35,7 +35,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
-/// The same for a command: while it wants no CPU, it loses none.
+/// The same for a command, which loses no CPU time while it does not request a CPU.
 pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     let mut cause = stolen(facts)?;
     cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
@@ -70,7 +70,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// CPUs that other programs used meanwhile. It affects the verdict even if it is too uncertain to be shown.
+/// CPUs used by other programs in the meantime. This affects the verdict even if it is too uncertain to be shown.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
@@ -113,19 +113,20 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
-/// The least kernel time of a page fault and of a context switch, s: 0.5 to 2 µs (in a guest), and 1 to 3 µs, 15 if it wakes a halted vCPU.
+/// Minimum kernel time of a page fault and of a context switch, s: real ones take 0.5 to 2 µs (the latter in a guest), and 1 to 3 µs, or 15 µs if
+/// a halted vCPU is woken.
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
-/// The least kernel time of a process that is started and ends, s: 100 to 500 µs with an exec.
+/// Minimum kernel time to start and end a process, s: 100 to 500 µs with an exec.
 const FORK: f64 = 100e-6;
-/// From this share of the kernel's time on it counts as its main work.
+/// Above this share of the kernel's time, it counts as its main work.
 const BEGINS: f64 = 0.25;
-/// From this share of the kernel's time on they are named.
+/// Above this share of the kernel's time, they are named.
 const NAMED: f64 = 0.1;
 
 /// The fewest kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// From this part on a kind is named; the less of a kind that brings others with it.
+/// A kind is named above this share, which is lower for kinds that cause others.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 

@@ -39,7 +39,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     }
 }
 
-/// The mean of all these wake-ups together, with the interval that their scatter leaves.
+/// The mean of all these wake-ups together, with the interval due to their scatter.
 fn average(all: &[&Measurement]) -> Option<Datum> {
     let first = all.first()?;
     let (mut wakeups, mut sum, mut variance) = (0.0, 0.0, 0.0);
@@ -56,7 +56,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// How the averages of a row differ apart from the machines; `None` without such a row or difference.
+/// How the averages of a row differ for reasons other than the machines; `None` without such a row or difference.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);

@@ -1,4 +1,4 @@
-//! What a record of `stat` or `scale` ran: two commands are two different things, whatever preceded them on the command line.
+//! What a record of `stat` or `scale` ran: two different commands are not comparable, whatever preceded them on the command line.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use record::{Record, detail};
 
 use super::work::name_long_number;
 
-/// The most characters of a command that are shown.
+/// Maximum length of a displayed command, in characters.
 const LONGEST: usize = 60;
 
 /// The program, without its folder, and its arguments, on one line; `None` for a record without a command, or with several run alternately,

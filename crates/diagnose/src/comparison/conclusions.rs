@@ -1,4 +1,4 @@
-//! Conclusions that must not, and that must, be drawn from published results.
+//! Conclusions that must, and must not, be drawn from published results.
 
 use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;

@@ -7,17 +7,17 @@ use record::{Doubt, Label, Measurement, Text, detail, text};
 use super::method;
 use crate::figures::locate_figure;
 
-/// The most samples that a comparison draws from; beyond that only the interval is kept.
+/// Maximum number of samples in a comparison; beyond that only the interval is kept.
 pub(crate) const MOST_SAMPLES: usize = 24;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
-/// From this many measurements on their medians are the samples; below, all samples are pooled.
+/// With this many measurements, their medians are the samples; with fewer, all samples are pooled.
 const MANY: usize = 5;
 
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Datum {
-    /// Its value: the median, or the mean of what adds up.
+    /// Its value: the median, or the mean for values that add up.
     pub value: f64,
     /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; beyond that only the interval is kept.
     pub samples: Vec<f64>,
@@ -25,7 +25,7 @@ pub(crate) struct Datum {
     pub interval: Option<(f64, f64)>,
     /// How many samples.
     pub n: u64,
-    /// What it was taken over, if that is more than one result.
+    /// What it summarizes, if that is more than one result.
     pub over: Option<Text>,
     /// Its place in the record.
     pub from: String,
@@ -49,7 +49,7 @@ pub(crate) struct Datum {
     share: bool,
 }
 
-/// Where a working set lies.
+/// Where a working set fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Within the last-level caches.
@@ -61,7 +61,7 @@ pub(crate) enum Size {
 }
 
 impl Size {
-    /// Where a working set of this size lies with caches of this size; `None` if either is unknown.
+    /// Where a working set of this size fits with caches of this size; `None` if either is unknown.
     pub(crate) fn classify(bytes: u64, caches: u64) -> Option<Self> {
         (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
             share if share <= 1.0 => Size::Cached,
@@ -187,7 +187,7 @@ impl Datum {
         }
     }
 
-    /// This divided by another, times a factor, with the deviation of both; a doubt about one is a doubt about the quotient.
+    /// This divided by another, times a factor, with the deviation of both; if one is unreliable, so is the quotient.
     pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
         let deviation =
             self.log_deviation().zip(other.log_deviation()).map(|(this, other)| this.hypot(other));
@@ -227,7 +227,7 @@ impl Datum {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
-    /// Whether its uncertainty is as large as itself; shares of time, which lie about 0, are always shown.
+    /// Whether its uncertainty is as large as the value; shares of time, which are around 0, are always shown.
     pub(crate) fn is_withheld(&self) -> bool {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }

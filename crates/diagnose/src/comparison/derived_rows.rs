@@ -10,7 +10,7 @@ use crate::scaling::POOR;
 /// Order of miss shares, after the counts.
 const MISS_SHARES: u32 = 20;
 
-/// Adds throughput of all CPUs divided by that of as many single threads.
+/// Adds the throughput of all CPUs divided by that of the same number of single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
     let is_of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
@@ -43,7 +43,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
     }
 }
 
-/// Adds the share of a program's accesses and branches that missed, if both were counted, as perf prints it beside its counts.
+/// Adds the share of a program's accesses and branches that missed, if both were counted, as perf prints it next to its counts.
 pub(super) fn add_miss_shares(rows: &mut Rows) {
     let counted: Vec<(&str, &str, &Datum)> = rows
         .iter()

@@ -19,7 +19,7 @@ pub(super) fn side_by_side(all: &[(&str, &Record)]) -> Comparison {
     compare(&sides, 0, Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }, Extent::Summary)
 }
 
-/// The number in a place of a sentence.
+/// The number in a placeholder of a sentence.
 pub(super) fn number(text: &Text, name: &str) -> f64 {
     match text.value(name) {
         Some(Value::Factor(number) | Value::Share(number) | Value::Figure(number, _)) => *number,
@@ -28,7 +28,7 @@ pub(super) fn number(text: &Text, name: &str) -> f64 {
     }
 }
 
-/// The name in a place of a sentence.
+/// The name in a placeholder of a sentence.
 pub(super) fn word(text: &Text, name: &str) -> String {
     text.value(name).map(Value::to_string).unwrap_or_default()
 }

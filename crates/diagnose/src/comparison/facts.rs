@@ -16,27 +16,27 @@ use crate::memory_channels::{channels, populated};
 use crate::shape::facts as seen;
 use crate::tables::rows;
 
-/// The CPU time of others while a record was measured.
+/// The CPU time of other processes while a record was measured.
 pub(super) const OTHER_WORK: Template =
     Template { code: "comparison-fact-other-work", words: "Load of other processes" };
-/// How many memory devices there are, of which size and kind.
+/// The number of memory devices, with their size and type.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
 /// Facts by kind, the order in which differences are listed, and which follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The key of CPU placement as the host sets it. How often each occurred differs each time.
+/// The key of CPU placement as set by the host. The frequency of each differs every time.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a record holds a fact.
 enum Source {
-    /// The values at its place, formatted like this, each once.
+    /// The distinct values of the fact, formatted like this.
     At(fn(&Json) -> Option<String>),
-    /// The number at its place, in this unit.
+    /// The value of the fact as a number, in this unit.
     With(&'static str),
     /// From more than one value.
     Of(fn(&Record) -> Option<String>),
-    /// The caches of a level, of data only or not.
+    /// The caches of a level, data caches or unified ones.
     Caches(u32, bool),
 }
 use Source::{At, Caches, Of, With};
@@ -70,7 +70,7 @@ fn source(word: &'static str) -> Source {
         "run-under" => Of(run_under),
         "clock-then" => Of(clock_then),
         "load-averages" => Of(load_averages),
-        // To one decimal: smaller differences occur from run to run on every machine.
+        // Rounded to one decimal: smaller differences occur from run to run on every machine.
         "other-work" => Of(|record| used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))),
         "throttled" => Of(throttled),
         "cpus-move" => Of(seen::cpus_move),
@@ -104,7 +104,7 @@ impl Fact {
         self.marks.split(' ').any(|own| own == mark)
     }
 
-    /// Whether machines that differ in it are of two kinds. Everything else can fail or be set on a machine of its kind: a missing memory
+    /// Whether machines that differ in it belong to different classes. Everything else can fail or be set within a class: a missing memory
     /// device, SMT, an offline core.
     pub fn is_of_kind(&self) -> bool {
         self.is("kind")
@@ -150,7 +150,7 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     facts().iter().map(tell).collect()
 }
 
-/// Facts that differ between at least two records, hardware first. A fact known only to some is not a difference.
+/// Facts that differ between at least two records, hardware first. A fact known only for some is not a difference.
 pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     let all: Vec<Vec<Option<String>>> = records.iter().map(|record| tell_facts(record)).collect();
     let mut found: Vec<Difference> = (0..facts().len()).filter_map(|at| difference(at, &all)).collect();
@@ -296,7 +296,7 @@ fn huge_pages(record: &Record) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// Only from other tools' texts: clocks always differ between two moments on one machine, and linespeed measures them.
+/// Only from other tools' texts: momentary clocks always differ on one machine, and linespeed measures clocks.
 fn clock_then(record: &Record) -> Option<String> {
     record.import.as_ref()?;
     Some(figure(clock_at_import(record)? as f64, "Hz"))

@@ -8,7 +8,7 @@ use record::text::Value;
 use record::turns::Turns;
 use record::{Metric, Template, Text, metrics, text};
 
-/// The least bound: smaller losses are not resolved.
+/// The minimum bound; smaller losses are not resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The comparison also includes these results.
@@ -21,7 +21,7 @@ const TIME: Metric = metrics::WORKLOAD_TIME;
 /// Why a gate has nothing to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ungated {
-    /// Both are the very same record.
+    /// Both are the same record.
     SameRecord,
     /// The records share no result with a better direction, or none of the requested metrics.
     NothingShared {
@@ -37,8 +37,8 @@ pub enum Ungated {
 
 /// Compares each shared result of each record except the baseline with `terms`.
 ///
-/// A result fails only if the whole 95 % interval of its loss does. Results of one CPU, core or package repeat the same and are left out.
-/// So is time lost to others, unless one of its metrics is named: it is not the speed of what is tested.
+/// A result fails only if the whole 95 % interval of its loss does. Results of a single CPU, core or package are redundant and therefore skipped.
+/// So is time lost to other processes, unless one of its metrics is named, because it is not the speed under test.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     Ok(gate)
 }
 
-/// The overall outcome; `why`: why most could not be compared.
+/// The overall outcome; `why`: the reason why most could not be compared.
 fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
         return Err(Ungated::NothingShared { why });
@@ -132,7 +132,7 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
         && !is_of_others(row, metrics)
 }
 
-/// Whether a row is only skipped because it is time lost to others and none of its metrics is named.
+/// Whether a row is skipped only because it is time lost to other processes and none of its metrics is named.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
@@ -154,7 +154,7 @@ fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(
     }
 }
 
-/// If a result is in doubt its interval is too narrow: then only a resolved verdict counts.
+/// If a result is unreliable, its interval is too narrow; then only a resolved verdict counts.
 fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: bool) -> Outcome {
     let Some((least, most)) = interval else { return Outcome::Noisy };
     if doubtful && !matches!(verdict, Verdict::Costs { .. }) {

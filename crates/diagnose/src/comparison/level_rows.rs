@@ -1,4 +1,4 @@
-//! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
+//! Load latency by level: L1, L2, L3 and memory, whatever their sizes on each machine.
 
 use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
@@ -8,9 +8,9 @@ use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
 use crate::resources::{MEMORY, memory_pages};
 
-/// Working sets of a level with a latency this near to the level's form its plateau.
+/// Working sets with a latency this close to that of the level form its plateau.
 const ON_PLATEAU: f64 = 0.08;
-/// Working sets from which their medians are samples.
+/// Minimum number of working sets whose medians serve as samples.
 const ENOUGH: usize = 5;
 
 /// Adds the rows of a record's latency curve, or of single points without a curve.
@@ -47,8 +47,7 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     add_headlines(index, rows);
 }
 
-/// Memory as in the record's headline, on ordinary pages and on the large ones it is compared with, instead of the medians over working
-/// sets.
+/// Memory as in the record's headline, on ordinary pages and on huge pages for comparison, instead of the medians over working sets.
 fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
@@ -66,7 +65,7 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     }
 }
 
-/// A level's place among the rows, by its name: machines have other numbers of levels.
+/// A level's position among the rows, by its name: machines differ in the number of levels.
 fn find_order(level: &str) -> u32 {
     let number = level.strip_prefix('L').and_then(|number| number.parse::<u32>().ok());
     number.map_or(30, |number| number.clamp(1, 14) * 2)
@@ -104,8 +103,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
     datum
 }
 
-/// Points without a curve: each size has its row for local memory; where it lies relative to this machine's caches decides what it is
-/// comparable with.
+/// Points without a curve: each size has its row for local memory; its size relative to this machine's caches decides what it is comparable with.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -127,8 +125,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Points without a curve, well within a cache of the machine or well beyond all: a level's row, as from a curve. Other methods than the
-/// curve's only have rows for their sizes.
+/// Points without a curve, well within a cache of the machine or well beyond all: a level's row, as with a curve. Methods that differ from the
+/// curve's have rows only for their sizes.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

@@ -1,4 +1,4 @@
-//! Which methods give the same result, and which results are not comparable with any.
+//! Which methods are equivalent, and which results are not comparable at all.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::tables::rows;
 /// lower case.
 static ALIKE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("methods.txt"), "alike"));
 
-/// The method if it differs from linespeed's own and its equivalents. It omits the tool's version, with which a method does not change.
+/// The method if it differs from linespeed's own and its equivalents. It omits the tool's version, which does not change the method.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
@@ -42,12 +42,12 @@ pub(super) fn describe_method(method: Option<&str>) -> String {
     method.unwrap_or("linespeed").to_owned()
 }
 
-/// Whether a result was counted over the whole system and not for one program.
+/// Whether a result was counted system-wide and not for one program.
 pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
-/// Why a system-wide count that looks like a program's result is not comparable with any other.
+/// Why a system-wide count that looks like a program's result is not comparable.
 pub fn remark_scope(m: &Measurement) -> Option<Text> {
     let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))

@@ -42,13 +42,13 @@ pub use suggestions::{comparable_references, suggest};
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 
-/// The most records for which individual notes are listed.
+/// Maximum number of records with individual notes.
 const FEW: usize = 6;
 
 /// A record in a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// Its name; names used more than once get a number.
+    /// Its name; duplicate names get a number.
     pub name: &'a str,
     /// Its source.
     pub source: &'a str,
@@ -59,13 +59,13 @@ pub struct Side<'a> {
 /// How much detail is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// What people read: summarized results.
+    /// The results for display, summarized.
     Summary,
     /// Also every result that two records share.
     All,
 }
 
-/// What is known of one side: its record, analysed once.
+/// One side: its record, analysed once.
 pub(crate) struct Known<'a> {
     pub(crate) name: String,
     pub(crate) record: &'a Record,
@@ -215,7 +215,7 @@ fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
     }
 }
 
-/// What identifies the machine of two records as the same; `None` if it is unknown.
+/// The identity of the machine, which two records of the same machine share; `None` if it is unknown.
 fn identify_machine(record: &Record) -> Option<impl PartialEq> {
     let machine = &record.machine;
     let p = &machine.processor;
@@ -225,7 +225,7 @@ fn identify_machine(record: &Record) -> Option<impl PartialEq> {
     Some((host, &machine.architecture, &machine.system.vendor, &machine.system.product, processor))
 }
 
-/// All records are one.
+/// All are the same record.
 const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {

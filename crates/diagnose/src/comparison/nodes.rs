@@ -1,4 +1,4 @@
-//! What nodes cost, from matrices or single results with a CPU and a node: local memory, other nodes' memory, and the average for a program
+//! The cost of nodes, from matrices or single results with a CPU and a node: local memory, other nodes' memory, and the average for a program
 //! that ignores nodes.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const WORTH_TELLING: f64 = 1.1;
 /// Operations of lmbench's stream, the best known first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
-/// Which node a CPU is on, as far as a record has it.
+/// Which node a CPU is on, if the record shows it.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: BTreeMap<u32, u32>,
@@ -161,17 +161,17 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// Latency of other nodes' memory over the local node's, on average.
+    /// Mean latency of other nodes' memory divided by that of the local node.
     pub(crate) fn factor(&self) -> f64 {
         self.mean_other.map_or(1.0, |other| other / self.own.value)
     }
 
-    /// Latency for a program that ignores nodes, over that on the local node's memory.
+    /// Latency for a program that ignores nodes, divided by that of local memory.
     pub(crate) fn ignoring(&self) -> f64 {
         1.0 + self.remote_share * (self.factor() - 1.0)
     }
 
-    /// The results behind it.
+    /// The results on which it is based.
     pub(crate) fn evidence(&self) -> Vec<Evidence> {
         let figures = [Some(&self.own), self.other.as_ref()].into_iter().flatten();
         figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
@@ -231,14 +231,14 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     all
 }
 
-/// Those results of other nodes that are of other packages.
+/// Those results of other nodes that belong to other packages.
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
     Datum::from_several(&far, "places")
 }
 
-/// The mean over all other nodes, not all of which need be measured: nodes of the same package and of others are weighted by their number.
+/// The mean over all other nodes, even if not all are measured: nodes of the same package and of other packages are weighted by their number.
 fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
     let of = |far: bool| -> Vec<f64> {

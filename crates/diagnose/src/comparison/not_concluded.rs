@@ -198,7 +198,7 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     }
 }
 
-/// Two runs that took longer or less long for each thread alone, each with samples about their median.
+/// Two runs whose threads took different times alone, each with samples around their median.
 fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Record {
     let spread = |value: f64| [0.98, 0.99, 1.0, 1.0, 1.01, 1.02].map(|factor| factor * value).to_vec();
     let mut record = empty();

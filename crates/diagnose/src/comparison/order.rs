@@ -14,11 +14,11 @@ use crate::figures::median;
 
 /// The fewest records for a ranking.
 const LEAST: usize = 3;
-/// The fewest records among which one can be an outlier.
+/// Minimum number of records among which one can be an outlier.
 const FOR_OUTLIERS: usize = 8;
-/// Scaled median absolute deviations beyond which a result is far from the others (Iglewicz and Hoaglin, 1993).
+/// Number of scaled median absolute deviations beyond which a result is an outlier (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
-/// Records up to which pairs are counted.
+/// Maximum number of records for which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
 /// The rankings of the rows that are results, and of those with outliers.
@@ -88,13 +88,13 @@ pub(super) fn name_wakeup(row: &str) -> Text {
     text!("comparison-result-wakeup", "wake-up, {row}")
 }
 
-/// How many CPUs there are, for which one thread has no use.
+/// The number of CPUs, which is irrelevant for one thread.
 const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
 /// The load average: less is faster.
 const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
-/// A record's value of a fact: more is faster.
+/// A record's value of a fact for which more is faster.
 type Figure = fn(&Known) -> Option<f64>;
-/// Facts that might make faster.
+/// Facts that may explain higher speed.
 const FACTS: [(Template, Figure); 5] = [
     (Template { code: "comparison-order-cache", words: "last-level cache" }, |known| {
         Some(last_level_cache(&known.record.machine).1 as f64).filter(|bytes| *bytes > 0.0)
@@ -109,7 +109,7 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Which facts have the order of the result: for each how many pairs agree, and which contradict.
+/// Which facts rank the records in the same order as the result: for each, how many pairs agree, and which contradict.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
         return Text::default();
@@ -151,7 +151,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     Text::sequence(said.chain(note_hosts_caches(ranks, known)))
 }
 
-/// Machines whose last-level cache belongs to the host: the part left by others is unknown.
+/// Machines whose last-level cache belongs to the host: their share of it is unknown.
 fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
     let sides = ranks.iter().map(|rank| &known[rank.subject]);
     let is_hosts = |side: &&Known| {

@@ -1,5 +1,5 @@
-//! Which programs did the same work: how results of linespeed's own loop and of another program, or of two versions of one, differ apart
-//! from the machines.
+//! Which programs did the same work: how results of linespeed's own loop and of another program, or of two versions of one, differ for reasons
+//! other than the machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::Known;
 use super::table::TableRow;
 use super::work::{Program, Work, Works};
 
-/// Notes work that was done by different programs on the sides.
+/// Notes work that was done by different programs on the two sides.
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What each machine would do with another's best setting: modelled from its own results if possible, else from the other's.
+//! What each machine would achieve with another's best setting: modelled from its own results if possible, otherwise from the other's.
 
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
@@ -78,26 +78,25 @@ pub(super) fn project_settings(
     all
 }
 
-/// A setting, its present and new value, what it affects and by how much, and the conclusion.
+/// A setting, its current and new value, its effect, and the conclusion.
 fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
     let code = setting.code().unwrap_or_default().to_owned();
     WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
 }
 
-/// The first record that has something: its name, and what that is.
+/// The first record with a value: its name and the value.
 fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) -> Option<(&'a String, T)> {
     known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
-/// The record with the most of something, and how much; of equals the last.
+/// The record with the largest value, and that value; the last one if equal.
 fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) -> Option<(&'a String, f64)> {
     let all = known.iter().filter_map(|known| Some((&known.name, figure(known.record)?)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// All memory settings at once, for a machine limited by memory: the speed of its cores if memory had the other's latency for each of them.
-/// The range is from cores alone with the present local latency, up to cores at their clock with the other's latency if faster devices may
-/// reach that.
+/// All memory settings at once, for a machine limited by memory: its speed if each core had the other machine's memory latency. The range is from
+/// the present local latency per core up to full clock with the other's latency, if faster devices can reach that.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -282,7 +281,7 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
 }
 
 /// Idle states disabled, as measured here: for real-time threads as in the headline, or for ordinary ones with their timer slack, which is
-/// Linux's default and no loss of the machine.
+/// Linux's default and not a loss of the machine.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));

@@ -6,7 +6,7 @@ use record::{Better, text};
 
 use super::datum::Datum;
 
-/// Results in doubt differ if their interval stays further from 1 than this: their samples scatter more than an interval of the median
+/// Unreliable results differ only if their interval is further from 1 than this: their samples scatter more than the interval of the median
 /// shows.
 const DOUBTFUL: f64 = 1.5;
 
@@ -80,7 +80,7 @@ fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     exact.or_else(|| join_ratio((this.value, this.own_interval()?), (base.value, base.own_interval()?)))
 }
 
-/// Whether samples show that the ratio differs from 1; single results, which have no interval, are taken as they are.
+/// Whether samples show that the ratio differs from 1; single results have no interval and are taken as they are.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }

@@ -1,5 +1,5 @@
-//! The results of one record that people read first: each resource and workload once, summarized over CPUs, CPU pairs and working sets, so
-//! that different machines have the same rows.
+//! The main results of one record: each resource and workload once, summarized over CPUs, CPU pairs and working sets, so that different machines
+//! have the same rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,12 +14,12 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
 
-/// Results at one place that differ by more than this factor are not of one thing.
+/// Results at one place that differ by more than this factor are not results of the same thing.
 const ONE_THING: f64 = 1.5;
 /// Bandwidth operations also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands`: whether all compared records are of commands; `only`: block sizes of which one record has no other.
+/// The rows of a record. `commands`: whether all compared records are of commands; `only`: block sizes that are the only one in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
     let mut rows = measured_rows(record, commands, only);
@@ -94,7 +94,7 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     settings
 }
 
-/// Keeps the results that represent a row, and returns what they are taken over.
+/// Keeps the results that represent a row, and returns what they summarize.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric {
         metrics::CORE_IPC => {
@@ -120,7 +120,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     }
 }
 
-/// Why results at one place are not repetitions: something unrecorded differs.
+/// Why several results at one place are not repetitions: something unrecorded differs.
 fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);

@@ -35,9 +35,9 @@ pub struct RowFigure {
     pub interval: Option<(f64, f64)>,
     /// Whether it is in doubt.
     pub in_doubt: bool,
-    /// What must match for two to be of one thing: another tool's method, a recipe's settings, a command.
+    /// What must match for two results to be comparable: another tool's method, a recipe's settings, a command.
     pub method: String,
-    /// Its CPU, if it is of the slowest one.
+    /// Its CPU, if it is the result of the slowest one.
     pub cpu: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     }
 }
 
-/// The results of a record that people read first, as in `compare`; results not comparable with any are left out.
+/// The main results of a record, as in `compare`; results that are comparable with no others are left out.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
     let only = work::OnlySizes::default();
@@ -81,10 +81,10 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     figures
 }
 
-/// From this many CPUs on one of them can be distinguished from the others.
+/// Minimum number of CPUs to distinguish one from the others.
 const ENOUGH_CPUS: usize = 3;
 
-/// The clock of the slowest CPU over that of the median one: a row has the median of all, which one bad core does not change.
+/// The clock of the slowest CPU divided by the median clock: a row has the median of all CPUs, which one bad core does not change.
 fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let mut clocks: BTreeMap<u64, &Measurement> = BTreeMap::new();
     let plain = |m: &&Measurement| {

@@ -1,4 +1,4 @@
-//! Which row a result belongs to: its metric and its labels shared between machines, in words.
+//! The row to which a result belongs: its metric and the labels that machines share, in words.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use super::work::{OnlySizes, Program, Works};
 use crate::block_sizes::BlockSizes;
 use crate::tables::rows;
 
-/// Keys that name a place on one machine, not what was measured there.
+/// Keys that identify a place on one machine rather than what was measured there.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
-/// Curves and matrices, which have rows of their own, and metrics only listed result by result.
+/// Curves and matrices, which have separate rows, and metrics listed only result by result.
 const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
@@ -28,7 +28,7 @@ const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_PARALLELISM,
     metrics::PROBE_LATENCY,
 ];
-/// Workloads with at most this many thread counts have a row for each.
+/// Workloads with up to this many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
 /// Operations of bandwidth that have a row.
 const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
@@ -49,7 +49,7 @@ pub(super) struct RowNames<'a> {
 }
 
 impl<'a> RowNames<'a> {
-    /// From a record; `only`: block sizes that another record has alone.
+    /// From a record; `only`: block sizes that are the only one in another record.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
@@ -252,7 +252,7 @@ impl<'a> RowNames<'a> {
     }
 }
 
-/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count is all.
+/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count is "all".
 fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     match threads {
         None => RowKind::ThreadsNotReported,
@@ -314,7 +314,7 @@ pub(super) fn shared_labels(place: &Labels) -> Labels {
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// What two results must share to count as two measurements of the same thing.
+/// What two results must share to be measurements of the same thing.
 fn describe_loosely(m: &Measurement) -> Option<String> {
     if m.metric.family() == "wakeup" {
         return Some("wake-up".to_owned());

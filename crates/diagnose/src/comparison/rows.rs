@@ -1,4 +1,4 @@
-//! The rows of one record in a comparison: a result that people read, and which rows of two records are the same.
+//! The rows of one record in a comparison: displayed results, and which rows of two records correspond.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use record::{Better, Label, Labels, Metric, metrics};
 
 use super::datum::Datum;
 
-/// Groups of rows in display order: the families or names of their metrics, the words for people and JSON, and the family with which
-/// results share their causes.
+/// Groups of rows in display order: the families or names of their metrics, the names in text and JSON, and the family with which results share
+/// their causes.
 const GROUPS: [(&[&str], &str, Family); 11] = [
     (&["core"], "core", Family::Core),
     (&["workload", "smt"], "workloads", Family::AllCpus),
@@ -24,7 +24,7 @@ const GROUPS: [(&[&str], &str, Family); 11] = [
     (&[], "others", Family::Others),
 ];
 
-/// What a row is of, as far as decisions depend on it.
+/// The subject of a row, as far as decisions depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RowKind {
     /// No decision depends on it.
@@ -40,9 +40,9 @@ pub(crate) enum RowKind {
     AllCpus,
     /// The speed of an unrecorded number of threads.
     ThreadsNotReported,
-    /// The speed of all CPUs together over that of one thread.
+    /// The speed of all CPUs together divided by that of one thread.
     Efficiency,
-    /// How many of a program's accesses or branches missed.
+    /// The share of a program's accesses or branches that missed.
     MissShare,
     /// A load from memory.
     Memory,
@@ -65,11 +65,11 @@ pub(crate) struct RowKey {
     pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
-    /// The row's name as people read it, which orders otherwise equal rows; with the metric it is unique.
+    /// The displayed name of the row, which orders otherwise equal rows; together with the metric it is unique.
     pub name: String,
-    /// What must match for two measured rows to be of the same thing; rows that match only in this are refused with a reason.
+    /// The subject that two measured rows must share; rows that share only this are refused with a reason.
     pub loosely: Option<String>,
-    /// What it is of.
+    /// Its kind.
     pub kind: RowKind,
     /// The subject itself, without thread count or nodes: a workload with its size, a loop.
     pub subject: String,
@@ -130,11 +130,11 @@ pub(crate) struct RowEntry {
     pub datum: Datum,
     /// The place without keys that name a place on one machine.
     pub place: Labels,
-    /// The cores, CPUs and packages that produced it together, if it may be divided by them.
+    /// The number of cores, CPUs and packages that produced it together, if it may be divided by them.
     pub parts: Option<Divisors>,
 }
 
-/// What a throughput may be divided by; 0 if unknown.
+/// Divisors of a throughput; 0 if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Divisors {
     /// Physical cores.

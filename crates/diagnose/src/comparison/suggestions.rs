@@ -1,4 +1,4 @@
-//! What to run if records share no result.
+//! Suggestions of what to run if records share no result.
 
 use record::document::Tool;
 use record::import::PUBLISHED_FIGURES;
@@ -13,12 +13,12 @@ use crate::tables::rows;
 
 /// The prefix of reference machines that ship with linespeed.
 const REFERENCE: &str = "reference:";
-/// The most commands of one imported text that are named.
+/// Maximum number of commands named per imported text.
 const MOST_COMMANDS: usize = 3;
-/// The most characters of a command that are shown.
+/// Maximum length of a displayed command, in characters.
 const LONGEST_COMMAND: usize = 100;
 
-/// What to run for more shared results, or which record to use: measurements already run must not be suggested again. `measurements`: as
+/// What to run for more shared results, or which record to use; measurements that were already run are not suggested again. `measurements`: as
 /// `suggest_runs` takes them if nothing is shared. `here`: the side with a machine's newest record, whose `newer` ones are read if there is
 /// something to suggest.
 pub fn suggest(
@@ -42,7 +42,7 @@ pub fn suggest(
     says
 }
 
-/// For each record with results, how the others get the same ones. `measured_by` names the measurements that produced a record's results;
+/// For each record with results, how to get the same ones on the others. `measured_by` names the measurements that produced a record's results;
 /// `can_measure` decides whether a record's machine can run one.
 pub(super) fn suggest_runs(
     sides: &[Side],
@@ -90,8 +90,8 @@ pub(super) fn suggest_runs(
     suggestions.collect()
 }
 
-/// Which newer record of the same machine should replace the side `here`: the newest that has another side's work missing in the present
-/// record, or that `shares` any result with the others. `newer`: those records with their names, the newest first.
+/// Which newer record of the same machine should replace the side `here`: the newest with work of another side that the present record lacks, or
+/// that `shares` any result with the others. `newer`: those records with their names, the newest first.
 pub(super) fn suggest_newer(
     sides: &[Side],
     here: usize,
@@ -124,8 +124,8 @@ pub(super) fn suggest_newer(
     })
 }
 
-/// For a record of published or imported results of known work, how the others get the same: with the recipe or loop that does it. Only if
-/// they and the records in `newer` have none yet, and none is a published machine, on which nobody can run anything.
+/// For a record of published or imported results of known work, how to get the same on the others: with the recipe or loop that does it. Only if
+/// neither they nor the records in `newer` have it yet, and none is a published machine, which cannot be measured.
 pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {
     let suggest = |side: &Side| {
         let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
@@ -172,7 +172,7 @@ fn is_published(record: &Record) -> bool {
     texts.into_iter().any(|text| text.name.starts_with(REFERENCE))
 }
 
-/// The recipes behind a record's results.
+/// The recipes that produced a record's results.
 fn list_recipes(record: &Record) -> Vec<&str> {
     let mut recipes = Vec::new();
     for m in record.measurements.iter().filter(|m| m.detail.get(detail::SETTINGS).is_some()) {

@@ -1,4 +1,4 @@
-//! The results of several records side by side, and the refused ones.
+//! The results of several records side by side, and the refused records.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base}, {this}" };
 
-/// Why one result cannot be compared with another; `None` if it can. A command, settings or a size known of only one is no reason.
+/// Why one result cannot be compared with another; `None` if it can. A command, settings or a size known for only one is not a reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -80,7 +80,7 @@ pub(super) struct TableRow<'a> {
     pub row: Row,
 }
 
-/// The rows that at least two subjects have, and the refused ones.
+/// The rows that at least two subjects have, and the refused rows.
 pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableRow<'a>>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     for (index, side) in known.iter().enumerate() {
@@ -158,7 +158,7 @@ fn drop_repeated(rows: &mut Vec<TableRow>) {
     });
 }
 
-/// Rows that two records have in two variants: different byte counting, another setting.
+/// Rows that two records have in different variants: byte counting or settings differ.
 fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {

@@ -1,4 +1,4 @@
-//! The parts of a record that no comparison reads: dropped if many records are in memory at once.
+//! The parts of a record that comparisons do not read: dropped if many records are in memory at once.
 
 use record::{Record, detail};
 
@@ -7,7 +7,7 @@ pub fn ignore_commands(record: &mut Record) {
     record.measurements.iter_mut().for_each(|m| m.detail.retain(|name| name != detail::COMMAND.name()));
 }
 
-/// Drops what no comparison reads.
+/// Drops what comparisons do not read.
 pub fn drop_uncompared(record: &mut Record) {
     record.coverage = Vec::new();
     for m in &mut record.measurements {

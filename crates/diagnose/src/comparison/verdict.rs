@@ -1,5 +1,5 @@
-//! The answer in a few sentences: which machine is faster and by how much, what explains it, what to try, what to expect. It only contains
-//! what the explanations, what-ifs, orders and rows contain.
+//! The answer in a few sentences: which machine is faster and by how much, what explains it, what to try, what to expect. It contains only what
+//! is in the explanations, what-ifs, rankings and rows.
 
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
@@ -19,15 +19,15 @@ const BY_CHANCE: f64 = 0.05;
 /// Changes larger than the width of their 95 % interval, four times the deviation, are not due to chance in any number of results that a
 /// record has.
 const SURE: f64 = 1.0;
-/// The most causes listed for a result.
+/// Maximum number of causes listed for a result.
 const MOST_CAUSES: usize = 3;
-/// The most results, settings and records shown of a longer list.
+/// Maximum number of results, settings and records shown from a longer list.
 const MOST_LISTED: usize = 3;
 
-/// What became slower most, by the near end of its interval, which is certain.
+/// What became slower most, by the end of its interval that is closer to 1, which is certain.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Largest slowdowns: {changes}." };
-/// The same of what became faster.
+/// The same for what became faster.
 pub(super) const FASTER_MOST: Template =
     Template { code: "comparison-faster-most", words: "Largest speedups: {changes}." };
 
@@ -70,7 +70,7 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     said
 }
 
-/// The explanations in the answer: of what limits one of them, or a few of different kinds.
+/// The explanations in the answer: of the result that limits one of them, or a few of different kinds.
 fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
         return vec![held];
@@ -90,7 +90,7 @@ fn find_slower(c: &Comparison, e: &Explanation) -> usize {
     if this { e.subject } else { c.baseline }
 }
 
-/// One result with its causes, and with supposed causes that do not hold.
+/// One result with its causes, and with refuted causes.
 fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
@@ -126,7 +126,7 @@ fn state_claims(claims: &[Claim]) -> Text {
     Text::sequence(claims.iter().map(|claim| claim.support.judge(&claim.claim, &claim.why)))
 }
 
-/// What the slower one could do about it.
+/// Remedies for the slower one.
 fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     let of_subject = c.what_if.iter().filter(|what| what.subject == subject);
     let (together, each): (Vec<&WhatIf>, Vec<&WhatIf>) = of_subject.partition(|what| what.together);
@@ -140,7 +140,7 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     (!said.is_empty()).then_some(said)
 }
 
-/// What gains, by how much, and from which setting: a narrow screen cuts off the setting.
+/// What gains, by how much, and from which setting; the setting comes last because a narrow screen truncates the line.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let most = if what.at_most { "at most " } else { "" };
@@ -167,10 +167,10 @@ fn is_doubtful(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
-/// Smaller differences, on the logarithmic scale, do not count beside one that is resolved without doubt.
+/// Smaller differences, on the logarithmic scale, do not count if a reliable one is resolved.
 const NOTED: f64 = 0.02;
 
-/// Results of the machine itself that differ, without doubt, by more than any explained result.
+/// Results of the machine itself that certainly differ by more than any explained result.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
@@ -290,7 +290,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Changed settings, hardware first, and other work, which affects results as a setting does.
+/// Changed settings, hardware first, and other processes, which affect results like a setting.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
@@ -311,7 +311,7 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// Many records: which ones are far from the others, the ranking by the result that most of them have, and what was refused.
+/// Many records: outliers, the ranking by the result that most of them have, and what was refused.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
@@ -354,7 +354,7 @@ fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     (!is_none).then(|| text!("{result}, {outliers}, median {median}"))
 }
 
-/// The best, the others in order, and how far the last is behind.
+/// The best, the others in order, and how far behind the last one is.
 fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     let (first, last) = (order.ranks.first()?, order.ranks.last()?);
     let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());

@@ -1,5 +1,5 @@
-//! Compares two recordings of machines: what bound them, what their CPUs did, what their threads waited for. Consecutive moments are alike,
-//! so that intervals are based on blocks of them.
+//! Compares two recordings of machines: what bound them, what their CPUs did, what their threads waited for. Consecutive moments are correlated,
+//! so intervals are based on blocks of them.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::Side;
 const TOGETHER: usize = 16;
 /// Rows in which every value is at most this are omitted.
 const LEAST: f64 = 0.002;
-/// Changes that the answer names.
+/// Maximum number of changes that the answer names.
 const NAMED: usize = 3;
 
 /// A moment's value and its weight; `None` if the moment has none.
@@ -197,7 +197,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
     }
 }
 
-/// How much a change matters relative to the others: changes of the machine's bottleneck first.
+/// The importance of a change: changes of the machine's bottleneck come first.
 fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     let by = cell.change.as_ref().map_or(0.0, |change| change.by.abs());
     match (row.metric.name(), cell.ratio) {
@@ -208,7 +208,7 @@ fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     }
 }
 
-/// What changed most, in one sentence, for the first that is not the baseline.
+/// What changed most, in one sentence, for the first subject that is not the baseline.
 fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usize) -> Text {
     let index = usize::from(baseline == 0);
     let name = |index: usize| subjects.get(index).map(|subject| subject.name.clone()).unwrap_or_default();

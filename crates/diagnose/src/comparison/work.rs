@@ -1,4 +1,4 @@
-//! What work a result is of. Work is named by what really ran: a program and its arguments, however it was started. Published work has its
+//! The work behind a result. Work is named by what actually ran: a program and its arguments, however it was started. Published work has its
 //! published name, whether `stat`, `scale`, another tool or linespeed's own loop measured it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -26,7 +26,7 @@ const OWN: [(&str, &str, Option<u64>); 5] = [
 /// How others get a result of a work, and which options of a program do not change its work.
 pub(super) const WORKS: &str = include_str!("works.txt");
 
-/// What a workload of a record is.
+/// A workload of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Work {
     /// The name under which it is compared.
@@ -109,7 +109,7 @@ impl<'a> Works<'a> {
         self.0.values().map(|work| work.name.as_str())
     }
 
-    /// What the workload of this label is.
+    /// The workload with this label.
     pub(super) fn named(&self, label: &str) -> Option<&Work> {
         self.0.get(label)
     }
@@ -120,8 +120,8 @@ impl<'a> Works<'a> {
     }
 }
 
-/// Works of which a record has only one block size, so that others' results of that size are compared with it, even if their own rates are
-/// not level there; and families of works done by another program than linespeed's loop.
+/// Work for which a record has only one block size, so that others' results of that size are compared with it even if their own rates are still
+/// rising there; and families of work done by a program other than linespeed's loop.
 #[derive(Default)]
 pub(super) struct OnlySizes {
     sizes: HashSet<(String, u64)>,
@@ -183,7 +183,7 @@ impl Work {
         Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
     }
 
-    /// What it shares with works of other sizes: comparing results of two of them is refused with a reason.
+    /// What it shares with work of other sizes: comparing results of two of them is refused with a reason.
     pub(super) fn family(&self) -> &str {
         let first = self.name.split(' ').next().unwrap_or_default();
         match first {
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(said.rows[0].cells[1].ratio, Some(4e9 / 17.8e9));
     }
 
-    /// openssl never ran where linespeed's own loop did the work; beside one that did the rows meet.
+    /// openssl never ran if linespeed's own loop did the work; compared with a record in which it did, the rows match.
     #[test]
     fn a_loop_has_its_own_name_unless_another_program_did_its_work() {
         let timed = |name: &str, rate: f64, bytes: Option<u32>| {

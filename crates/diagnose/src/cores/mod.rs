@@ -1,5 +1,5 @@
 //! What processors can do, from published results: one file per microarchitecture in `reference/cores/`, and one per group for results of
-//! its members together. A machine is identified by CPUID or MIDR, else by a name from its vendor.
+//! its members together. A machine is identified by CPUID or MIDR, otherwise by a name from its vendor.
 
 mod range;
 #[cfg(test)]
@@ -17,7 +17,7 @@ pub(crate) use range::of_linux;
 pub(crate) use range::unit_of;
 pub use range::{Range, range_of};
 
-/// What is known of the processors of one design.
+/// Published facts about the processors of one design.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
@@ -25,18 +25,18 @@ pub struct Core {
     pub id: String,
     /// `AMD Zen 4 (Genoa)`.
     pub name: String,
-    /// The group whose figures stand for what was not published of it: `epyc` for the file `group-epyc`.
+    /// The group whose results are used if none were published for the design itself: `epyc` for the file `group-epyc`.
     pub group: Option<String>,
-    /// Names that its parts alone have, an expression.
+    /// Model names that only this design has, as an expression.
     #[serde(default, with = "expression")]
     pub names: Option<Regex>,
-    /// What a model's name has in it, where one is told: client parts share CPUID models with servers.
+    /// What the model name must contain, if there is one: client models share CPUID models with servers.
     #[serde(default, with = "expression")]
     pub only: Option<Regex>,
-    /// What no model's name has in it.
+    /// What the model name must not contain.
     #[serde(default, with = "expression")]
     pub except: Option<Regex>,
-    /// By which numbers it is known.
+    /// The numbers that identify it.
     #[serde(default)]
     pub known_by: Vec<KnownBy>,
     /// What was published.
@@ -56,8 +56,7 @@ pub struct KnownBy {
     pub implementer: Option<u32>,
     /// Models.
     pub models: Vec<u32>,
-    /// What linespeed calls the design. Steppings and features decide that where generations share a model, and whether they
-    /// contradict it.
+    /// linespeed's name of the design. Steppings and features decide it if generations share a model.
     #[serde(default)]
     pub designs: Vec<String>,
     /// Which CPUs of a hybrid machine: `performance`, `efficiency`.
@@ -72,21 +71,21 @@ pub struct KnownBy {
 pub struct Figure {
     /// `dram.latency_local`.
     pub what: String,
-    /// The part that it is of, an expression; absent for all.
+    /// The model that it applies to, as an expression; absent for all.
     #[serde(default, with = "expression")]
     pub part: Option<Regex>,
     /// Whether it was measured under a hypervisor.
     #[serde(default)]
     pub guest: bool,
-    /// The figure where there is one.
+    /// The value, if there is only one.
     pub value: Option<f64>,
-    /// The least of several.
+    /// The lowest of several.
     pub low: Option<f64>,
-    /// The most of several.
+    /// The highest of several.
     pub high: Option<f64>,
     /// Its unit: `ns`, `GB/s`.
     pub unit: String,
-    /// What it is for each of: `socket`.
+    /// The unit of hardware that it refers to: `socket`.
     pub per: Option<String>,
     /// `measured`, `vendor`, `computed`.
     pub kind: String,
@@ -96,7 +95,7 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
-/// Expressions in place of texts.
+/// The same with compiled expressions instead of texts.
 mod expression {
     use regex_lite::{Regex, RegexBuilder};
     use serde::{Deserialize, Deserializer, de::Error};
@@ -109,7 +108,7 @@ mod expression {
     }
 }
 
-/// What ships; a test reads all of it.
+/// The built-in data; a test reads all of it.
 static CORES: LazyLock<Vec<Core>> = LazyLock::new(|| {
     let packed = include_bytes!(concat!(env!("OUT_DIR"), "/cores"));
     let text = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
@@ -121,7 +120,7 @@ pub fn all() -> &'static [Core] {
     &CORES
 }
 
-/// Names that hypervisors give the processors that they make up: the one below may be another.
+/// Names that hypervisors give to emulated processors: the physical one may differ.
 static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(AMD EPYC(-\w+)? Processor|Intel (Core|Xeon) Processor|QEMU|Common )").ok()
 });
@@ -130,13 +129,13 @@ fn has(expression: &Option<Regex>, name: &str) -> bool {
     expression.as_ref().is_some_and(|expression| expression.is_match(name))
 }
 
-/// The names that a machine tells of its processor.
+/// The names that a machine reports for its processor.
 pub(crate) fn names(processor: &Processor) -> impl Iterator<Item = &str> {
     [&processor.model_name, &processor.firmware_name].into_iter().flatten().map(String::as_str)
 }
 
 impl KnownBy {
-    /// Whether a processor has these numbers; `None` where it tells none.
+    /// Whether a processor has these numbers; `None` if it reports none.
     fn fits(&self, processor: &Processor, kind: Option<&str>) -> Option<bool> {
         let model = processor.model?;
         let of_maker = match (self.implementer, self.family) {
@@ -172,7 +171,7 @@ impl Core {
     }
 }
 
-/// The design of a processor, or of its CPUs of one kind; `None` for an unknown one, and where several fit.
+/// The design of a processor, or of its CPUs of one kind; `None` if it is unknown or several match.
 fn find(processor: &Processor, kind: Option<&str>) -> Option<&'static Core> {
     if names(processor).any(|name| has(&MADE_UP, name)) {
         return None;
@@ -181,7 +180,7 @@ fn find(processor: &Processor, kind: Option<&str>) -> Option<&'static Core> {
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
-/// The design of all CPUs of a machine; `None` where it has several kinds.
+/// The design of all CPUs of a machine; `None` if it has several kinds.
 pub fn of_machine(machine: &Machine) -> Option<&'static Core> {
     let online = || machine.cpus.iter().filter(|cpu| cpu.online);
     let kinds: BTreeSet<Option<&str>> = online().map(|cpu| cpu.kind.as_deref()).collect();
@@ -199,7 +198,7 @@ pub fn of_cpu(machine: &Machine, cpu: u64) -> Option<&'static Core> {
     }
 }
 
-/// The design whose part some words name; `None` where none or several do.
+/// The design whose model is named in a text; `None` if none or several are.
 pub fn named_in(words: &str) -> Option<&'static Core> {
     let mut named = all().iter().filter(|core| has(&core.names, words) && !has(&core.except, words));
     named.next().filter(|_| named.next().is_none())

@@ -18,13 +18,13 @@ pub struct Range {
     pub unit: &'static str,
     /// Each publisher once.
     pub sources: Vec<String>,
-    /// Whose results these are: the design's name, the group's, a part's.
+    /// The source of these results: the name of the design, group or model.
     pub of: String,
-    /// Whether they are of guests.
+    /// Whether they were measured in guests.
     pub guest: bool,
 }
 
-/// The record's unit for one used by people or in the data, and the conversion factor.
+/// The record's unit for a unit used in text or in the data, and the conversion factor.
 pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
     static UNITS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("units.txt"), "units"));
     let row = UNITS.iter().find(|row| row.first().is_some_and(|own| own.eq_ignore_ascii_case(written)))?;
@@ -44,8 +44,8 @@ impl Figure {
 }
 
 impl Core {
-    /// The published results for one of its quantities. A part's own results precede the design's, which otherwise include only results
-    /// without a part; a guest's precede those of bare metal.
+    /// The published results for one of its quantities. Results of the exact model take precedence over those of the design, which otherwise
+    /// include only results without a model; for a guest, results of guests take precedence over bare metal.
     pub fn range<'a>(
         &self,
         what: &str,
@@ -80,7 +80,7 @@ impl Core {
     }
 }
 
-/// The published results for a quantity of a design, else of its group.
+/// The published results for a quantity of a design, or otherwise of its group.
 pub fn range_of(core: &Core, what: &str, machine: &Machine) -> Option<Range> {
     let (names, is_guest) = (names(&machine.processor).collect::<Vec<_>>(), machine.is_virtual());
     let range = |core: &Core| core.range(what, names.iter().copied(), is_guest);

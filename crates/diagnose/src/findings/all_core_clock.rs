@@ -1,4 +1,4 @@
-//! All cores at work together run slower than they were sold for.
+//! With all cores busy, they run slower than specified.
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
@@ -7,8 +7,8 @@ use super::prelude::*;
 /// All cores together compared with the base clock, or, if that is unknown, with the clock of one core alone.
 pub(super) const RULE: Rule = Rule { name: "all-core-clock", find };
 
-/// The most that turbo loses when all cores work, as a share of one core's clock, in published results of servers: a
-/// tenth to a third. Between that and the base clock it is as sold.
+/// The largest drop of the turbo clock with all cores busy, as a share of one core's clock, in published results of servers: a tenth to a third.
+/// Between that and the base clock, it is as specified.
 const TURBO: f64 = 1.0 / 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -35,10 +35,10 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let what = match typical.of_bare_metal {
         true => text!(
             "atypical-beside-bare-metal",
-            "{name} is {value}, typical is {low} to {high} ({of}, bare metal)",
+            "{name} is {value}; typical: {low} to {high} ({of}, bare metal)",
             value = *figure
         ),
-        false => text!("atypical", "{name} is {value}, typical is {low} to {high} ({of})", value = *figure),
+        false => text!("atypical", "{name} is {value}; typical: {low} to {high} ({of})", value = *figure),
     };
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
@@ -65,7 +65,7 @@ fn rate_below(rate: &record::Summary, (least, most): (f64, f64)) -> Verdict {
     verdict(1.0 - rate.median / (least * most).sqrt(), (1.0 - high / least, 1.0 - low / most))
 }
 
-/// What identifies the processor, as a place in the record.
+/// The place in the record that identifies the processor.
 fn processor(case: &Case) -> &'static str {
     let processor = &case.record.machine.processor;
     match (&processor.model_name, processor.model) {
@@ -75,7 +75,7 @@ fn processor(case: &Case) -> &'static str {
     }
 }
 
-/// What the record shows of possible causes of such a headline: first those it supports, then those it excludes.
+/// Possible causes of such a headline: first those that the record supports, then those it excludes.
 fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     let known: [fn(&Case, &Measurement) -> Option<Cause>; 7] =
         [clock, channels, page_size, remote_memory, sharing, power, mitigations];
@@ -101,7 +101,7 @@ struct Cause {
 const MEMORY: &[&str] = &[MEMORY_BANDWIDTH, MEMORY_LATENCY];
 const LATENCY: &[&str] = &[MEMORY_LATENCY];
 
-/// The clock compared with what the part reaches.
+/// The clock compared with that of the processor model.
 fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let all = case.clocks("scalar", "all").chain(case.clocks("scalar", "one"));
     let own = middle(all)?;

@@ -1,4 +1,4 @@
-//! Memory that delivers much less than its channels could carry.
+//! Memory that delivers much less than its channels can transfer.
 
 use super::prelude::*;
 use crate::memory_channels;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 /// triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
-/// A part of the CPUs, of their time or of the nodes, or a virtual machine, has a part of the channels: the sum over all is no ceiling for
+/// A part of the CPUs, of their time or of the nodes, or a virtual machine, uses only a part of the channels: their sum is not a ceiling for
 /// it. Nodes with only offline CPUs have memory that no thread is near.
 pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;

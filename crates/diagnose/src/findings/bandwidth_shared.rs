@@ -1,22 +1,22 @@
-//! Memory bandwidth that a program does not get because others run on its CPUs meanwhile.
+//! Memory bandwidth that a program loses because other processes run on its CPUs.
 
 use super::prelude::*;
 use super::steal_time;
 use crate::resources::{Walk, beyond, walked};
 
-/// How much of the bandwidth of all CPUs others use: measured if possible, alternately with and without them.
+/// How much of the bandwidth of all CPUs is lost to other processes: measured if possible, alternately with and without them.
 ///
-/// Else modelled from their CPU time: a thread moves no bytes while another task has its CPU, so that the share of all
-/// CPUs' time is lost. The loss is smaller if fewer CPUs saturate memory, and larger if the others stream themselves.
+/// Otherwise modelled from their CPU time: a thread transfers nothing while another task uses its CPU, so that share of all CPUs' time is lost.
+/// The loss is smaller if fewer CPUs saturate memory, and larger if the others use bandwidth themselves.
 pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
-/// If the result comes from a moment without the others.
+/// Whether the result comes from a moment without other processes.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
     words: "other tasks at times reduce triad's memory bandwidth by {lost} ({stores} stores)",
 };
 
-/// If the result is this many times that of the turns with others, the others did not use as much all the time.
+/// If the result is this many times that of the rounds with other processes, these did not use as much all the time.
 const UNDISTURBED: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -27,7 +27,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// What the turns with and without others showed.
+/// The result of the rounds with and without other processes.
 pub(super) fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
     in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
@@ -148,7 +148,7 @@ mod tests {
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning, "{finding:?}");
     }
 
-    /// Measured in turns, with the doubt that the figure then has.
+    /// Measured alternately, with the doubt that the result then has.
     fn in_turns(share: f64) -> Record {
         let mut record = machine(2);
         let place = Labels::new()

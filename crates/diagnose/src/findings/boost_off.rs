@@ -4,8 +4,8 @@ use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 
-/// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers
-/// lower the advertised clock along with boost, so that there is nothing to compare with.
+/// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers lower
+/// the advertised clock when boost is off, so there is nothing to compare with.
 ///
 /// Modelled if the record has both: 1 − base clock ÷ highest clock.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!([figure_in(&inventory.what, "base"), figure_in(&inventory.what, "most")], [2.5e9, 3.5e9]);
     }
 
-    /// Boards name a clock beside the processor that may be another model's.
+    /// Boards report a clock with the processor that may belong to another model.
     #[test]
     fn a_clock_in_firmware_s_name_is_no_base_clock() {
         let mut record = record_with(Some(false), 3_500_000_000, None);

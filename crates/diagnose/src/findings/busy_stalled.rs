@@ -1,4 +1,4 @@
-//! CPUs that are busy but get little done: they wait for memory or for each other, which CPU time does not show.
+//! CPUs that are busy but stalled: they wait for memory or for each other, which CPU time does not show.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{other_load, steal_time};
 use crate::cpu_accounting::{DISTURBED, used_by_others};
 use record::phrase::join_list;
 
-/// Instructions per cycle of the same work on many cores compared with one; for a command, the stalled issue slots by the core's own count.
+/// Instructions per cycle of the same work on many cores compared with one; for a command, the stalled issue slots as counted by the core.
 pub(super) const RULE: Rule = Rule { name: "busy-stalled", find };
 
 /// The workload of `linespeed stat`'s results.
@@ -19,10 +19,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(worst.into_iter().chain(find_stalled_command(case)).collect())
 }
 
-/// Workload, placement and source of instructions a cycle.
+/// Workload, placement and source of instructions per cycle.
 type Work<'a> = (&'a str, &'a str, &'a str);
 
-/// The same work on one CPU and on the most CPUs that still have a core each.
+/// The same work on one CPU and on the largest number of CPUs with a core each.
 type Step<'a> = (&'a Measurement, &'a Measurement);
 
 /// Whether instructions of a command, or of work on several numbers of threads, were counted.

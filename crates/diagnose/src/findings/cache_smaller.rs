@@ -1,4 +1,4 @@
-//! A cache of which this machine gets much less than it advertises.
+//! A cache of which this machine gets much less than advertised.
 
 use record::Level;
 
@@ -8,10 +8,10 @@ use crate::levels::MUCH_SMALLER;
 /// Where the latency curve leaves a level, compared with its advertised size.
 pub(super) const RULE: Rule = Rule { name: "cache-smaller", find };
 
-/// A point whose interval is this little above a level's latency may still belong to it.
+/// A point whose interval is no more than this above a level's latency may still belong to it.
 const STILL_ON: f64 = 1.15;
 
-/// If one point in this many is in doubt, so is the curve.
+/// If one point in this many is unreliable, so is the curve.
 const DOUBTFUL: usize = 4;
 
 fn size_of(m: &Measurement) -> u64 {
@@ -23,8 +23,8 @@ fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
 }
 
-/// The smallest working set measured on 2 MiB pages. Below it the curve uses 4 KiB pages, whose physical addresses collide in some cache
-/// sets and whose TLB reach ends early: both look like the end of a cache beyond the first.
+/// The smallest working set measured on 2 MiB pages. Below it the curve uses 4 KiB pages, whose physical addresses collide in some cache sets and
+/// which exceed the TLB early: both look like the end of a cache beyond the first.
 fn first_huge(case: &Case) -> Option<u64> {
     on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min()
 }
@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(found.collect())
 }
 
-/// A cache that the kernel advertises but the curve does not show: loads take memory's time from the end of the previous cache on.
+/// A cache that the kernel advertises but the curve does not show: beyond the previous cache, loads are as slow as from memory.
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels().last().filter(|last| last.name == "memory")?;
@@ -127,8 +127,8 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     Some(Finding { confidence, ..finding })
 }
 
-/// Whether the curves of two CPUs leave a level that early; one cache is enough for all that share it. A private one that a single
-/// curve shows smaller may be so by what else ran there.
+/// Whether the curves of two CPUs leave a level that early; for a shared cache one curve is enough. A private cache may appear smaller in a
+/// single curve because of other processes.
 fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     let beyond = on_huge_pages(case).filter(|m| {
         (size_of(m) as f64) < size as f64 * MUCH_SMALLER && spread(&m.summary).0 > level.latency_ns * STILL_ON
@@ -140,7 +140,7 @@ fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     is_shared || cpus_of(beyond).len() > 1
 }
 
-/// Whether the curve may show less of a cache than there is: others used it, or the curve is too noisy.
+/// Whether the curve may underestimate a cache: other processes used it, or the curve is too noisy.
 fn is_disturbed(case: &Case) -> bool {
     let points = case.figures_of(metrics::LOAD_LATENCY).count();
     let doubtful = case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.doubt.is_some()).count();

@@ -5,7 +5,7 @@ use record::conditions::{ClockSetting, Snapshot};
 use super::clock_holders::{self, Cause};
 use super::prelude::*;
 
-/// A setting of cpufreq that holds the clock down.
+/// A cpufreq setting that limits the clock.
 struct Setting<'a> {
     /// The entry of `conditions.before.clocks`.
     at: usize,
@@ -29,7 +29,7 @@ impl Setting<'_> {
         Remedy::command(write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")))
     }
 
-    /// The way to `performance` in `file`, and back to what the record has.
+    /// How to set `performance` in `file`, and how to restore the recorded value.
     fn perform(&self, old: &str, file: &str, knob: KnobName) -> [Remedy; 2] {
         let undo = match pasteable(old) {
             Some(old) => self.write(old, file),
@@ -45,8 +45,8 @@ impl Setting<'_> {
     }
 }
 
-/// Why a CPU may run below `promised` Hz: the first of a limit, what holds the clock beside cpufreq, boost, the energy preference,
-/// the governor, the energy bias, the hypervisor, the battery, what the processor logged.
+/// Why a CPU may run below `promised` Hz: the first of a limit, a limit outside cpufreq, boost, the energy preference, the governor, the energy
+/// bias, the hypervisor, the battery, and what the processor logged.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
     let only = snapshot.clocks.len() == 1;
@@ -106,7 +106,7 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
     Some(setting.explain(text!("clock-cause-limit", "a frequency limit is set"), says, "max_hz", ways))
 }
 
-/// Boost (turbo) switched off, with the way to switch it on and off again.
+/// Boost (turbo) switched off, with commands to switch it on and off again.
 pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let what = text!("boost is off");
@@ -124,7 +124,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference if there is one, since the governor's name then means little; else the governor.
+/// The energy-performance preference if there is one, since the governor's name then means little; otherwise the governor.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
     if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {

@@ -1,4 +1,4 @@
-//! What holds clocks down beside the settings of cpufreq: power limits, firmware, a pin of the board, heat.
+//! What limits clocks besides cpufreq settings: power limits, firmware, a signal from the board, heat.
 
 use record::clock_holders::{ClockHolders, PowerLimit};
 
@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "{zone} is limited to {limit} sustained, of {allowed} allowed ({interface})"
+            "{zone} is limited to {limit} sustained; up to {allowed} is allowed ({interface})"
         );
         findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }
@@ -56,7 +56,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(findings)
 }
 
-/// The clock of mesh, last cache and memory controllers below what the firmware allowed at boot.
+/// The clock of mesh, last-level cache and memory controllers below the limit that the firmware set at boot.
 fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
     let ratio =
         |clock: &record::clock_holders::UncoreClock| clock.max_hz as f64 / clock.initial_max_hz.max(1) as f64;
@@ -78,7 +78,7 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
     Some(finding.mend(write(clock.initial_max_hz)).undo(write(clock.max_hz)))
 }
 
-/// A profile of the firmware that saves power or noise.
+/// A firmware profile that reduces power or fan noise.
 fn profile(holders: &ClockHolders) -> Option<Finding> {
     let name =
         holders.platform_profile.as_deref().filter(|name| matches!(*name, "low-power" | "quiet" | "cool"))?;

@@ -14,7 +14,7 @@ pub(super) struct Cause {
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
-    /// Whether a setting shows it; otherwise it is what remains.
+    /// Whether a setting shows it; otherwise it is the remaining possibility.
     pub is_set: bool,
 }
 
@@ -31,7 +31,7 @@ const AT_LIMIT: f64 = 0.95;
 /// Limits of two interfaces that differ by less are the same.
 const ALIKE: f64 = 0.95;
 
-/// The long-term power limits of a package: the lowest, which applies, and what it could have.
+/// The long-term power limits of a package: the lowest, which applies, and the highest possible one.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
@@ -39,7 +39,7 @@ pub(super) struct Held<'a> {
     pub allowed: f64,
 }
 
-/// The long-term limit of the package that its limits restrict most.
+/// The long-term limit of the most restricted package.
 pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     let long = || holders.power_limits.iter().enumerate().filter(|(_, limit)| limit.window == "long_term");
     let held = long().filter_map(|(at, limit)| {
@@ -92,7 +92,7 @@ impl Held<'_> {
         (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
     }
 
-    /// Whether it is below what the package could have.
+    /// Whether it is below the highest possible limit.
     pub(super) fn is_lowered(&self) -> bool {
         self.limit.watts < self.allowed * ALIKE
     }
@@ -120,7 +120,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_cooling(holders))
 }
 
-/// A limit below what the package could have, if no measured power shows whether it applies; then what the processor logged.
+/// A limit below the highest possible one, if no measured power shows whether it applies; then what the processor logged.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
@@ -157,7 +157,7 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     Some((hz as f64, cause))
 }
 
-/// The processor's own reason: heat, a pin, a regulator. A power limit is reported with the limit.
+/// The processor's own reason: heat, an external signal, a regulator. A power limit is reported with the limit.
 pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let snapshots =

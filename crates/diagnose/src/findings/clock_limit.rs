@@ -1,5 +1,4 @@
-//! A core that alone runs below the clock that it advertises: a limit, boost switched off, a governor, an energy
-//! preference, heat or power.
+//! A single busy core that runs below its advertised clock: a limit, boost switched off, a governor, an energy preference, heat or power.
 
 use std::collections::HashMap;
 
@@ -11,22 +10,22 @@ use super::prelude::*;
 /// One core alone compared with its highest clock.
 pub(super) const RULE: Rule = Rule { name: "clock-limit", find };
 
-/// Where the record has a clock of a CPU: with the CPU, or once for all.
+/// Where the record has the clock of a CPU: per CPU, or once for all.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
     own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
 }
 
-/// One CPU below what it promises.
+/// A CPU below its advertised clock.
 pub(super) struct Below<'a> {
     pub measured: &'a Measurement,
     pub cpu: u32,
-    /// What it promises, Hz.
+    /// The advertised clock, Hz.
     pub promised: f64,
     pub loss: Verdict,
 }
 
-/// The CPUs below what they promise, the worst first. `promised` is asked for each CPU's clock in Hz.
+/// The CPUs below their advertised clock, worst first. `promised` returns each CPU's clock in Hz.
 pub(super) fn below<'a>(
     case: &Case<'a>,
     active: &str,
@@ -79,12 +78,12 @@ fn find_slow(case: &Case) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// CPUs with a limit this far below that of others have been limited, whatever kinds of cores there are.
+/// CPUs with a limit this far below the others are limited, whatever kinds of core the machine has.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
 /// Limits of the clock below what the CPUs advertise, or far below that of others, if no clock was measured.
 ///
-/// Modelled: 1 − limit ÷ advertised clock. With boost off drivers may lower the limit, which is another finding.
+/// Modelled: 1 − limit ÷ advertised clock. With boost off, drivers may lower the limit, which is another finding.
 pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
     if before.boost == Some(false) || machine.is_virtual() {

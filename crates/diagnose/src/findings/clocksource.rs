@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { name: "clocksource", find };
 /// Xen's is left out: whether the vDSO reads it depends on the host.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
-/// Clocksources that it reads.
+/// Clocksources that the vDSO can read.
 const FAST: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
 
 /// Published vDSO reads, ns: 13 on bare metal, up to 140 in virtual machines. A slower read does not use the vDSO.
@@ -59,8 +59,8 @@ pub(super) fn cite_source(source: &str) -> Evidence {
     cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
-/// The cost of a reading. If the name alone shows that it is slow, a doubt about how slow does not weaken the finding: the doubt is then in
-/// the text instead of at the result.
+/// The cost of a reading. If the name alone shows that it is slow, doubt about how slow does not weaken the finding: the doubt is then in the
+/// text and not attached to the result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);

@@ -1,5 +1,4 @@
-//! A cycle counter that changes its rate or stops: clocks and profilers that read it go wrong, and the kernel falls back
-//! to a slow clock.
+//! A cycle counter that changes its rate or stops: clocks and profilers based on it are wrong, and the kernel falls back to a slow clock.
 
 use super::clocksource;
 use super::prelude::*;

@@ -53,8 +53,8 @@ fn cite_periods(periods: u64) -> Evidence {
     cite_fact(says, "conditions.after.quota_throttled")
 }
 
-/// Periods in which a cgroup was throttled although its quota is not below the CPUs allowed: the quota is a parent cgroup's, or many
-/// threads ran at once for moments.
+/// Periods in which a cgroup was throttled although its quota is not below the CPUs allowed: the quota is that of a parent cgroup, or many
+/// threads ran simultaneously for short moments.
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
     let what = text!("a quota that allows all CPUs throttled work in {periods} periods");

@@ -1,4 +1,4 @@
-//! How a rule makes a finding: what it is and costs, then its place, evidence and remedies, one by one.
+//! How a rule builds a finding: its subject and cost, then its place, evidence and remedies, one by one.
 
 use std::borrow::BorrowMut;
 
@@ -13,7 +13,7 @@ use crate::tables::{rows, template};
 /// What to do about findings, and why a cost is unknown.
 const REMEDIES: &str = include_str!("remedies.txt");
 
-/// The remedies of a section, and the ways back.
+/// The remedies of a section, and how to undo them.
 pub(super) fn read_section(section: &str) -> (Vec<Remedy>, Vec<Remedy>) {
     let (mut remedies, mut undo) = (Vec::new(), Vec::new());
     for row in rows(REMEDIES, section) {
@@ -34,7 +34,7 @@ pub(super) fn remedies(section: &str) -> Vec<Remedy> {
     read_section(section).0
 }
 
-/// Why nothing is known of a cost.
+/// Why a cost is unknown.
 pub(super) fn reason(section: &str) -> Text {
     let cost = rows(REMEDIES, section).into_iter().find_map(|row| row.first()?.strip_prefix("cost: "));
     cost.map_or_else(Text::default, |cost| template(cost).into())
@@ -105,30 +105,30 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
-    /// Adds ways to mend it.
+    /// Adds remedies.
     fn mend(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Self {
         self.borrow_mut().remedy.extend(remedies);
         self
     }
 
-    /// Adds what to do and the ways back, as a section of the table has them.
+    /// Adds the remedies of a section of the table, and how to undo them.
     fn mend_as(self, section: &str) -> Self {
         let (remedies, undo) = read_section(section);
         self.mend(remedies).undo(undo)
     }
 
-    /// Adds a command with what it is for.
+    /// Adds a command with its purpose.
     fn suggest(self, purpose: Text, command: impl Into<String>) -> Self {
         self.mend([Remedy::both(purpose, command)])
     }
 
-    /// Adds ways back from what mends it.
+    /// Adds commands that undo the remedies.
     fn undo(mut self, undo: impl IntoIterator<Item = Remedy>) -> Self {
         self.borrow_mut().undo.extend(undo);
         self
     }
 
-    /// Sets who notices it, which decides how severe its loss is.
+    /// Sets which programs are affected, which decides the severity of the loss.
     fn felt_by(mut self, relevance: Relevance) -> Self {
         let finding = self.borrow_mut();
         finding.relevance = relevance;

@@ -18,7 +18,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         looks = shape.looks
     );
     let mut finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some).cite(
-        text!("{changes} changes from one placement check to the next", changes = shape.changes),
+        text!("{changes} changes between consecutive placement checks", changes = shape.changes),
         "diagnosis.shape.changes",
     );
     if shape.distances.len() > 1 {

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// Domains found by placement checks compared with those that Linux shows.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
-/// The fewest checks that exclude an accident.
+/// Minimum number of checks to exclude chance.
 const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

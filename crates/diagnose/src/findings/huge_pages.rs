@@ -6,15 +6,15 @@ use super::prelude::*;
 /// The kernel's setting of which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The refusal that the measurement of latency took back.
+/// The refusal that the latency measurement lifted.
 pub(super) const LIFTED: &str = "latency huge pages";
 
-/// Whether huge pages were refused to this process, and measured all the same.
+/// Whether huge pages were refused to this process, but measured nevertheless.
 pub(super) fn is_refusal_lifted(case: &Case) -> bool {
     case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
 }
 
-/// How programs get larger pages, and the way back.
+/// How programs get larger pages, and how to undo it.
 pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
     let Some(old) = thp else { return read_section("huge-pages reserve") };
     let set = |value: &str| {

@@ -1,16 +1,16 @@
-//! Huge pages that this machine or this process does not get: every large working set is walked for.
+//! Huge pages that this machine or process cannot get: large working sets need page walks.
 
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
 use crate::resources::{Walk, beyond, last_cache};
 
-/// Transparent huge pages refused to this process, with the measured cost if the measurement could lift the refusal for its own time; or
-/// switched off, so that nothing could be measured on 2 MiB pages.
+/// Transparent huge pages refused to this process, with the measured cost if the measurement could lift the refusal temporarily; or disabled, so
+/// that nothing could be measured on 2 MiB pages.
 ///
-/// Then modelled: a walk from a large working set reads one entry of the page table from the last-level cache, and under a hypervisor,
-/// whose table is walked as well, one more. Half and twice of it are the ends of the interval: entries of smaller sets are nearer, those of
-/// larger ones are in memory.
+/// Then modelled: a page walk for a large working set reads one page-table entry from the last-level cache, and under a hypervisor, whose table
+/// is walked as well, a second one. The interval is from half to twice that: entries of smaller sets are closer, those of larger ones are in
+/// memory.
 pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
 const WHAT: Template = Template {
@@ -54,7 +54,7 @@ fn working_set(m: &Measurement) -> Value {
     m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes)
 }
 
-/// Where they are missing.
+/// The place where they are missing.
 fn describe_place(m: &Measurement) -> Text {
     text!("loads scattered over {size}", size = working_set(m))
 }

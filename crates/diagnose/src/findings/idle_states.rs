@@ -1,4 +1,4 @@
-//! Waking costs time because CPUs sleep deeply in between.
+//! Wake-ups are slow because CPUs enter deep idle states in between.
 
 use record::machine::IdleState;
 
@@ -8,7 +8,7 @@ use super::timer_slack::Gain;
 /// FIFO wake-up latency (without timer slack) with the machine as is, compared with idle states disabled.
 pub(super) const RULE: Rule = Rule { name: "idle-states", find };
 
-/// Smaller differences between longest wake-ups are chance: each is one of some thousand.
+/// Smaller differences between longest wake-ups are chance: each is one in thousands.
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         ),
     };
     let as_is = text!("median wake-up of a real-time thread: {as_is}", as_is = gain.as_is);
-    let tuned = text!("with deep idle states held off: {tuned}", tuned = gain.tuned);
+    let tuned = text!("with deep idle states disabled: {tuned}", tuned = gain.tuned);
     let states = &case.record.machine.idle_states;
     let mut finding = RULE
         .report_loss(costs(gain.loss_beside(0.0))?, what)
@@ -65,7 +65,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether disabled states are really not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabled states are in fact not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
@@ -100,14 +100,14 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     all
 }
 
-/// The exit latency of the first state that sleeps, µs: from it on `cpupower idle-set -D` disables, as the request for a
-/// latency of 0 does that was measured.
+/// The exit latency of the first sleep state, µs: `cpupower idle-set -D` disables this and deeper states, like the measured request for a latency
+/// of 0.
 fn shallowest_us(states: &[IdleState]) -> u64 {
     let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
     exits.min().map_or(1, |ns| (ns / 1000).max(1))
 }
 
-/// All states on again, but for those that were off before.
+/// Enables all states again except for those that were disabled before.
 fn restore_states(states: &[IdleState]) -> Remedy {
     let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
     let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();
@@ -196,7 +196,7 @@ mod tests {
         add_wakeups(&mut record, "other", "as-is", [60e3; 2]);
         assert_eq!(
             missing(&record, RULE),
-            Some("real-time wake-up latency with idle states held off (requires root)")
+            Some("real-time wake-up latency with idle states disabled (requires root)")
         );
         add_wakeups(&mut record, "fifo", "as-is", [5.05e3; 2]);
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);

@@ -1,4 +1,4 @@
-//! What every finding must be, whatever rule made it: compared with each finding of each rule's tests.
+//! Requirements for every finding of any rule, checked for each finding in each rule's tests.
 
 use record::diagnosis::Finding;
 use record::{Measurement, Record, Remedy, Text, Verdict};
@@ -22,7 +22,7 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// What a rule misses in a record; then it must find nothing.
+/// What a rule lacks in a record; in that case it must find nothing.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
@@ -67,7 +67,7 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     }
 }
 
-/// Tools whose changes disappear by themselves.
+/// Tools whose changes are temporary.
 const TOOLS: [&str; 4] = ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"];
 
 /// Everything a remedy changes on the machine can be reverted: each file it writes, each setting, each boot option.

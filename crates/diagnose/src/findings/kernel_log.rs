@@ -1,10 +1,10 @@
-//! Lines of the kernel's log that name a fault of the machine: a clock that it gave up, a part that fails.
+//! Lines of the kernel log that report a fault of the machine: a rejected clock, a failing part.
 
 use super::needs::RULES as TABLE;
 use super::prelude::*;
 use crate::tables::sentences;
 
-/// The rules of all kinds of lines. A log without any of these lines is as uninformative as none.
+/// The rules of all kinds of lines. A log without any of these lines contains no more information than no log.
 pub(super) const RULES: [Rule; 4] = [
     Rule { name: "tsc-unstable", find: |case| find(case, "tsc-unstable", Severity::Warning) },
     Rule { name: "machine-check", find: |case| find(case, "machine-check", Severity::Warning) },

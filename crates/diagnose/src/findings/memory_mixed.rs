@@ -1,4 +1,4 @@
-//! Memory devices of different speeds side by side: the fast ones wait for the slow ones.
+//! Memory devices of different speeds: the fast ones run at the speed of the slow ones.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,10 @@ use crate::memory_channels;
 
 /// Devices rated, or configured, for different speeds.
 ///
-/// Modelled: memory is interleaved evenly over its channels, so that all are as fast as the slowest:
-/// 1 − slowest ÷ mean.
+/// Modelled: memory is interleaved evenly over its channels, so all run at the speed of the slowest: 1 − slowest ÷ mean.
 pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
-/// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
+/// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently: 2933 equals 2934.
 pub(super) const ROUNDING: u32 = 1;
 
 const RUNNING: Template = Template {

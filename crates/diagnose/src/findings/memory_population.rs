@@ -1,4 +1,4 @@
-//! Memory channels or nodes with less memory than their neighbours: bandwidth that cannot be used.
+//! Memory channels or nodes with less memory than others, which leaves bandwidth unused.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::memory_channels;
 
 /// Uneven memory between the channels of a node, or between nodes.
 ///
-/// Modelled: a program that uses all memory evenly ends when the fullest channel does, so that the lost share is 1 − mean ÷ maximum.
+/// Modelled: a program that uses all memory evenly finishes when the fullest channel does, so the lost share is 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-population", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -44,7 +44,7 @@ fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
 /// Bytes of each channel, by node.
 type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
-/// `None` if one slot has no channel: an apparently empty one may then not be empty.
+/// `None` if the channel of any slot is unknown: an apparently empty channel may then be populated.
 fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     let mut nodes = Channels::new();
     for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
@@ -60,8 +60,8 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     Some(nodes)
 }
 
-/// The controller in the name of a channel without a package before it: `MC0` of `MC0 CHANNEL B`. Firmware of clients lists four channels
-/// of 16 or 32 bits there, even if the fitted memory is 64 bits wide and fills the controller.
+/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. Client firmware lists four channels of 16 or 32 bits
+/// there, even if the installed memory is 64 bits wide and fills the controller.
 fn controller(slot: &MemoryDevice) -> Option<&str> {
     let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
@@ -73,8 +73,8 @@ fn fills(device: &MemoryDevice, of: &str) -> bool {
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an empty entry of the firmware's table is a slot: it must be named like those with memory, and a client's controller only has
-/// one if its form factor is known.
+/// Whether an empty entry of the firmware's table is a slot: it must be named like those with memory, and on clients its form factor must be
+/// known.
 fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
@@ -89,7 +89,7 @@ fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
         })
 }
 
-/// Amounts with the names of what holds them.
+/// Amounts of memory with the names of their channels or nodes.
 fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     let amount = |(name, size): (&N, &u64)| {
         text!("{name}: {size}", name = name.to_string(), size = Value::Bytes(*size))
@@ -104,7 +104,7 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> 
     let what = match empty.len() {
         0 => text!(
             "memory-population-uneven",
-            "memory channels hold different amounts: the fullest carry more than their share"
+            "memory channels hold different amounts of memory: the fullest carry more than their share of the traffic"
         ),
         1 => text!("1 of {channels} memory channels is empty", channels = channels.len()),
         empty => text!("{empty} of {channels} memory channels are empty", channels = channels.len()),

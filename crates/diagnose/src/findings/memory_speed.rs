@@ -6,8 +6,8 @@ use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::memory_channels;
 
-/// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
-/// them holds down are `memory-mixed`'s.
+/// Configured MT/s below rated MT/s, one finding for each group of similar devices. Devices slowed by a slower neighbour belong to
+/// `memory-mixed`.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// The most devices that are named; the others are counted.
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(found(&record, super::super::memory_mixed::RULE).len(), 1);
     }
 
-    /// Firmware of AMD's clients reports the clock, half the rate; no DDR4 runs at 1200 MT/s.
+    /// Firmware of AMD client machines reports the clock, half the rate; no DDR4 runs at 1200 MT/s.
     #[test]
     fn half_the_rated_speed_may_be_the_clock_and_says_nothing() {
         let mut record = machine(1);

@@ -5,7 +5,7 @@ use record::machine::Node;
 use super::numa_off::REMOTE;
 use super::prelude::*;
 
-/// Nodes without memory beside nodes with some.
+/// Nodes without memory on a machine with other nodes that have memory.
 ///
 /// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest the
 /// host may have placed the memory anywhere.

@@ -1,4 +1,4 @@
-//! Mitigations of processor flaws that lengthen each way into the kernel and back.
+//! Mitigations of processor flaws that slow down every kernel entry and exit.
 
 use super::prelude::*;
 
@@ -7,7 +7,7 @@ use super::prelude::*;
 /// Modelled: compared with 50 to 150 ns for a system call without page-table isolation in published results.
 pub(super) const RULE: Rule = Rule { name: "mitigations", find };
 
-/// Published system calls without the mitigations below, ns.
+/// Published system call times without the mitigations below, ns.
 const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
 
 /// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that mean work on each
@@ -28,7 +28,7 @@ const ON_THE_WAY: [&str; 10] = [
     ", BHB",
 ];
 
-/// The whole report for flaws mitigated by a barrier at each entry; elsewhere the word refers to task switches.
+/// The full report for flaws mitigated by a barrier at each entry; otherwise the word refers to task switches.
 const BARRIER: &str = "Mitigation: IBPB";
 
 /// Whether a report shows a mitigation at each kernel entry.

@@ -81,7 +81,7 @@ pub const GLOSSARY: &str = include_str!("glossary.md");
 pub struct Case<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
-    /// What the matrices of a machine with several nodes show.
+    /// Conclusions from the matrices of a machine with several nodes.
     pub numa: Option<&'a Numa>,
 }
 
@@ -98,12 +98,12 @@ impl<'a> Deref for Case<'a> {
 pub struct Rule {
     /// Its stable name, which findings carry.
     pub name: &'static str,
-    /// What it finds, if anything; called only when nothing is missing.
+    /// What it finds, if anything; called only if nothing is missing.
     pub find: fn(&Case) -> Option<Vec<Finding>>,
 }
 
 impl Rule {
-    /// The first need that the record does not meet; `None` if the rule can look, or if this machine cannot have what it looks for.
+    /// The first requirement that the record does not meet; `None` if the rule can run, or if this machine cannot have what the rule looks for.
     pub fn missing(&self, case: &Case) -> Option<&'static str> {
         needs::missing(self.name, case)
     }
@@ -214,14 +214,14 @@ fn has_memory(case: &Case, is: fn(&MemoryDevice) -> bool) -> bool {
     memory_channels::populated(&case.record.machine).any(is)
 }
 
-/// Rules that find one cause from different sides, the widest view first.
+/// Rules that find the same cause in different ways, the most general first.
 const ONE_CAUSE: [&[&str]; 2] = [
     &[other_load::RULE.name, taken_by_kernel::RULE.name, bandwidth_shared::RULE.name],
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
 /// The findings of all rules, one per cause, ordered by the weight of their losses, which also decides the severity; then by the rule's
-/// name. CPU time lost to others comes first, since everything else was measured in the rest.
+/// name. CPU time lost to other processes comes first, since everything else was measured with the remaining time.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
@@ -258,13 +258,13 @@ pub fn takes_cpu_time(rule: &str) -> bool {
     rules.iter().any(|one| one.name == rule)
 }
 
-/// Whether findings of this rule affect rare wake-ups, not the median.
+/// Whether findings of this rule affect only rare wake-ups, not the median.
 pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
-/// Time lost to others by a busy thread is the run's loss to them, if it was measured: the time measuring threads waited for a CPU includes
-/// their waits for each other. The loops ran for a part of the run: over all of it no more was lost than others used.
+/// If measured, the time that a busy thread lost to other processes is the loss of the run: the time that measuring threads waited for a CPU
+/// includes waits for each other. The loops ran only for part of the run: in total, no more was lost than other processes used.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -312,8 +312,8 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops the finding of an atypical headline if another finding on it costs as much: that one is the cause. A load on large pages, which
-/// decides memory latency, has none of the causes of its other findings.
+/// Drops the finding of an atypical headline if another finding on it costs as much: that one is the cause. Memory latency is judged by loads on
+/// huge pages, which are not affected by the causes of the other findings about it.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -328,7 +328,7 @@ fn drop_explained(found: &mut Vec<Finding>) {
     });
 }
 
-/// The rules that could not look, each with what is missing, in the order of [`RULES`].
+/// The rules that could not run, each with what is missing, in the order of [`RULES`].
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let unreported = |rule: &Rule| {
         let missing = rule.missing(case)?;
@@ -337,9 +337,9 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(unreported).collect()
 }
 
-/// A finding that relies on an unreliable measurement becomes a note, with that remark. If the only reason is noise, it is as severe as the
-/// smallest loss that the noise allows, at most a warning. A finding that relies on a single sample, as other tools' results often are, is
-/// less certain than its interval looks.
+/// A finding that relies on an unreliable measurement becomes a note, with that remark. If the only reason is noise, its severity is that of the
+/// smallest loss compatible with the noise, at most a warning. A finding that relies on a single sample, as is common in other tools' results, is
+/// less certain than its interval suggests.
 fn weaken(case: &Case, finding: &mut Finding) {
     let figures = |seen: &Evidence| {
         let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());

@@ -3,7 +3,7 @@
 use super::numa_latency::has_nodes;
 use super::prelude::*;
 
-/// Automatic NUMA balancing switched on, on a machine of several nodes.
+/// Automatic NUMA balancing enabled on a machine with several nodes.
 pub(super) const RULE: Rule = Rule { name: "numa-balancing", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -31,7 +31,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, nodes};
 
-    /// Four nodes of which 0 and 2 are reported as neighbours, and 0 and 1 are.
+    /// Four nodes: the table lists 0 and 2 as neighbours, but in fact 0 and 1 are.
     fn lying() -> record::Record {
         let near = |a: u32, b: u32| a / 2 == b / 2;
         let distance = move |a: u32, b: u32| match (a == b, near(a, b)) {

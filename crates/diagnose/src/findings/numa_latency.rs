@@ -1,4 +1,4 @@
-//! What a program pays that ignores nodes: most of its accesses go to other nodes' memory.
+//! The cost of ignoring nodes: most accesses of such a program go to other nodes' memory.
 
 use record::Metric;
 use record::diagnosis::Numa;
@@ -10,7 +10,7 @@ use crate::resources::MEMORY_BANDWIDTH;
 
 /// Latency and bandwidth over all pairs of nodes compared with those of each node's local memory.
 ///
-/// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may have
+/// The matrix is measured; the model assumes accesses spread evenly over all nodes. A record without a matrix may have
 /// single results of local and other nodes' memory, as other tools print them; then these are used.
 pub(super) const RULE: Rule = Rule { name: "numa-latency", find };
 
@@ -32,13 +32,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// Single results of local and other nodes' memory, if there is no matrix. Not if the local node would be a guess.
+/// Single results of local and other nodes' memory, if there is no matrix. `None` if the local node is not certain.
 pub(super) fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
 }
 
-/// The finding from single results: without an interval none is given.
+/// The finding from single results, which has no interval.
 fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;

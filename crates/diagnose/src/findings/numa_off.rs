@@ -1,4 +1,4 @@
-//! Several packages shown as one node: memory is interleaved over them, and no program can stay local.
+//! Several packages that appear as one node: memory is interleaved over them, and no program can use only local memory.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::memory_channels;
 /// One node and at least two packages, on a physical machine.
 ///
 /// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency in published results of
-/// two Xeon packages; with nodes a program could have all of them local.
+/// two Xeon packages; with nodes, all accesses of a program could be local.
 pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 
-/// Latency to another package over the local one: the least and the most published for two packages.
+/// Latency to another package divided by the local latency: the lowest and highest published ratio for two packages.
 pub(super) const REMOTE: (f64, f64) = (1.5, 1.8);
 
 /// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
-/// model 26), and Dunnington (29), have no memory controller of their own, and so no nodes to be switched off.
+/// model 26), and Dunnington (29), have no memory controllers, and therefore no nodes to disable.
 fn share_a_bus(processor: &Processor) -> bool {
     match (processor.vendor.as_deref(), processor.family, processor.model) {
         (Some("GenuineIntel"), Some(0..=5 | 15), _) => true,
@@ -27,8 +27,8 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-/// Whether the packages that Linux counts are processors of their own. On x86 they are; elsewhere older kernels and lscpu
-/// call clusters so, and memory devices of several packages have to show it.
+/// Whether the packages that Linux counts are separate processors. On x86 they are; elsewhere older kernels and lscpu report clusters as
+/// packages, so memory devices of several packages must confirm it.
 fn are_sockets(machine: &Machine) -> bool {
     let vendors = ["GenuineIntel", "AuthenticAMD", "HygonGenuine"];
     let is_x86 = machine.architecture.starts_with("x86")

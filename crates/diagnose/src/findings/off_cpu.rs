@@ -1,4 +1,4 @@
-//! A command, timed by another tool, that hardly ran: it waited.
+//! A command, timed by another tool, that mostly waited.
 
 use super::prelude::*;
 
@@ -6,9 +6,9 @@ use super::prelude::*;
 /// in more detail.
 pub(super) const RULE: Rule = Rule { name: "off-cpu-command", find };
 
-/// Commands that end sooner are all starting and ending, s.
+/// Shorter commands mostly measure process start and exit, s.
 const LEAST: f64 = 0.01;
-/// Below this share of its run time on a CPU a command waits more than it works.
+/// Below this on-CPU share of its run time, a command waits more than it works.
 const MOSTLY: f64 = 0.5;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

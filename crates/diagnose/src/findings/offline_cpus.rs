@@ -51,7 +51,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }])
 }
 
-/// How many siblings of running cores may be offline: Linux does not report where an offline CPU is.
+/// How many siblings of online cores may be offline: Linux does not report the core of an offline CPU.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     if matches!(smt, Some("notsupported" | "notimplemented"))
         || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
@@ -65,7 +65,7 @@ fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     }
 }
 
-/// Whether the offline CPUs are threads of running cores. POWER kernels number the threads of a core consecutively, and long had no SMT
+/// Whether the offline CPUs are threads of online cores. POWER kernels number the threads of a core consecutively, and long had no SMT
 /// control: with SMT off every eighth CPU is online, with two threads also the next one.
 fn are_threads_of_power(machine: &Machine) -> bool {
     let is_alike = |threads: usize| {
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(finding.remedy[0].command.as_deref(), Some("sudo chcpu -e LIST"));
     }
 
-    /// Where an offline CPU lies Linux does not tell: half of the CPUs of a machine with SMT may be siblings.
+    /// Linux does not report the core of an offline CPU: half of the CPUs of a machine with SMT may be siblings.
     #[test]
     fn cpus_that_may_be_siblings_of_running_cores_cost_what_nobody_knows() {
         let mut record = record_with(4);

@@ -1,22 +1,22 @@
-//! Work of others on the machine while it was measured.
+//! Other processes that ran on the machine while it was measured.
 
 use super::prelude::*;
 use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
 
-/// CPU time that others used during the run; if the record lacks it, the load average at its start, which may include ended processes.
+/// CPU time of other processes during the run; if the record lacks it, the load average at its start, which may include processes that have ended.
 ///
-/// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others held up by the measurement
-/// itself used less than they wanted: if no CPU was idle, L is the load average, provided it was there before and after, minus the
-/// measurement's share. If the measuring threads' own wait for a CPU is known, that is the loss, as far as others can have caused it. A
-/// command, which may wait for other things, is held up for at most its run time times L ÷ n.
+/// Modelled: if n CPUs are shared fairly by n threads and L others, the threads get n ÷ (n + L) of the time. Other processes delayed by the
+/// measurement used less than they requested: if no CPU was idle, L is the load average, if known before and after, minus the measurement's
+/// share. If the run-queue delay of the measuring threads is known, that is the loss, as far as other processes can have caused it. A command,
+/// which may wait for other things, is delayed for at most its run time times L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
-/// With less idle time than this share of the busy time no CPU was free for what others wanted.
+/// With less idle time than this share of the busy time, no CPU was free for other processes.
 const IDLE: f64 = 0.1;
 
-/// The error of a CPU's CPU time: one tick at either end.
+/// The error of a CPU's time: one tick at either end.
 const TICKS: f64 = 0.02;
 
 /// [`used_meanwhile`] for a run long enough for ticks.
@@ -24,7 +24,7 @@ pub(super) fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
 
-/// CPUs that others used on average during the run, and what they wanted.
+/// Mean number of CPUs that other processes used and requested during the run.
 fn used_meanwhile(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
     let accounting = CpuAccounting::from_record(case.record)?;
@@ -47,25 +47,25 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
 }
 
-/// The share of all CPUs' time that others used during the run, if it was long enough for ticks.
+/// The share of all CPUs' time used by other processes during the run, if it was long enough for ticks.
 pub(super) fn used_share(case: &Case) -> Option<f64> {
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     Some((used(case)?.used / f64::from(cpus)).clamp(0.0, 1.0))
 }
 
-/// Whether nothing but commands was measured, which may sleep.
+/// Whether only commands were measured, which may sleep.
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
     measured.iter().all(|m| m.metric.family() == "workload")
         && measured.iter().any(|m| m.detail.has(detail::COMMAND))
 }
 
-/// Whether time lost to others was measured, and is negligible.
+/// Whether time lost to other processes was measured and is negligible.
 fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }
 
-/// The CPU time that the most affected busy thread lost to others, if steal time was measured and is negligible. Bursts with an interval
+/// The CPU time that the most affected busy thread lost to other processes, if steal time was measured and is negligible. Bursts with an interval
 /// that reaches 0 do not count.
 fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let of_others = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, "os")]));
@@ -77,7 +77,7 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) struct Used {
     /// Used on average during the run.
     used: f64,
-    /// Wanted CPUs, as far as known.
+    /// Requested CPUs, as far as known.
     wanted: f64,
     /// CPUs that commands used, if nothing else was measured.
     own: Option<f64>,
@@ -112,7 +112,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend_as(RULE.name)])
 }
 
-/// From what others used during the run.
+/// From the CPU time of other processes during the run.
 fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Option<Finding> {
     let (loss, mut seen) = weigh(used, average, cpus)?;
     if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
@@ -150,13 +150,13 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let load = cite_load(average);
     let what = text!(
         "other-load-before",
-        "other processes needed {average} of {cpus} in the minute before the run and may have continued",
+        "other processes used {average} of {cpus} in the minute before the run and may have kept running",
         average = Value::Figure(average, "CPUs")
     );
     Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
 }
 
-/// Whether others may have worked in what this process may not use: CPUs outside its cpuset, time beyond its quota.
+/// Whether other processes may have used resources that this process may not use: CPUs outside its cpuset, time beyond its quota.
 fn is_elsewhere(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
     let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
@@ -168,13 +168,13 @@ fn cite_load(average: f64) -> Evidence {
     cite_fact(text!("1-minute load average before the run: {average}"), "conditions.before.load")
 }
 
-/// What others used during the run.
+/// The CPU use of other processes during the run.
 const USED: Template = Template {
     code: "other-load-used",
     words: "other processes used {used} of {cpus}; all results are degraded",
 };
 
-/// What is lost to others, and what shows it.
+/// The loss to other processes, and the evidence.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
     let busy = text!("busy CPUs, excluding this run's own: {others}");

@@ -1,4 +1,4 @@
-//! Cores that run slower than the others of their kind while all do the same.
+//! Cores that run slower than others of their kind under the same work.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,15 +7,15 @@ use record::statistics::MAD_SCALE;
 
 use super::prelude::*;
 
-/// The clock of each CPU with all at work compared with the median of its kind.
+/// The clock of each CPU, with all CPUs busy, compared with the median of its kind.
 ///
-/// A CPU is slower if its whole interval is, by more than the scatter among the CPUs of its kind.
+/// A CPU is slower if its whole interval is below the median by more than the scatter among the CPUs of its kind.
 pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 
-/// With fewer CPUs there is no outlier.
+/// Minimum number of CPUs for an outlier.
 pub(super) const FEWEST: usize = 3;
 
-/// The place of all clocks.
+/// The place of all clocks in the record.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
 /// Whether there are enough cores for an outlier.
@@ -23,7 +23,7 @@ pub(super) fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }
 
-/// The clocks of all CPUs at work, each with its CPU if the record has that.
+/// The clocks with all CPUs busy, each with its CPU if recorded.
 fn clocks<'a>(case: &Case<'a>) -> Vec<(&'a Measurement, Option<&'a Cpu>)> {
     let known: HashMap<u64, &Cpu> =
         case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();

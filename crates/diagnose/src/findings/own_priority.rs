@@ -1,4 +1,4 @@
-//! linespeed itself ran at a low priority: others had the CPU first.
+//! linespeed itself ran at a low priority: other processes ran first.
 
 use record::Snapshot;
 

@@ -1,18 +1,17 @@
-//! A kernel in which threads finish their kernel work before a more urgent one runs, if fast responses matter.
+//! A kernel in which threads finish their kernel work before a more urgent thread runs, which matters for low latency.
 
 use super::prelude::*;
 use super::steal_time;
 
 /// The tail of real-time wake-ups with idle states disabled, on a kernel built or booted without full preemption.
 ///
-/// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
-/// rare wake-up is lost.
+/// Modelled: with full preemption the 99th percentile is close to the median, so a rare wake-up loses 1 − median ÷ 99th percentile.
 pub(super) const RULE: Rule = Rule { name: "preemption", find };
 
-/// Where a kernel with selectable preemption has its model.
+/// The file in which a kernel with selectable preemption reports its model.
 const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
-/// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
+/// A tail of at least this many times the median counts; published tails of kernels with full preemption are shorter.
 const TAIL: f64 = 4.0;
 
 /// The real-time wake-ups with the longest 99th percentile, tuned if measured, with that percentile.

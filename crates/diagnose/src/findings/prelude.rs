@@ -1,4 +1,4 @@
-//! What every rule is written with.
+//! Imports for all rules.
 
 pub(super) use record::diagnosis::{Confidence, Evidence, Finding, Relevance, Severity};
 pub(super) use record::difference::Verdict;

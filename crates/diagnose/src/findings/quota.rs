@@ -1,4 +1,4 @@
-//! The quota of this cgroup, and whether it stopped it during the run.
+//! The quota of this cgroup, and whether it throttled the run.
 
 use super::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
-/// The share of each CPU's time that the quota withholds when all work, if it did throttle this cgroup during the run.
+/// The share of each CPU's time that the quota withholds with all CPUs busy, if it throttled this cgroup during the run.
 pub(super) fn stopped_share(case: &Case) -> Option<f64> {
     throttled_periods(case)?;
     quota(case).map(|(quota, allowed)| 1.0 - quota / f64::from(allowed)).filter(|share| *share > 0.0)

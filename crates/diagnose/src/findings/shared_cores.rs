@@ -1,17 +1,17 @@
-//! CPUs that share a core which Linux shows as cores of their own.
+//! CPUs that share a core although Linux shows a separate core for each.
 
 use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Placement checks in which two CPUs took execution units from each other.
+/// Placement checks in which two CPUs competed for execution units.
 pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
 
-/// The fewest checks that exclude an accident.
+/// Minimum number of checks to exclude chance.
 const LEAST: usize = 2;
-/// The most pairs that are named.
+/// Maximum number of pairs named.
 const NAMED: usize = 3;
-/// From this share of the checks on, a warning.
+/// Above this share of the checks, it is a warning.
 const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,18 +1,18 @@
-//! What siblings add: the kernel counts each as a CPU.
+//! What siblings add; the kernel counts each as a CPU.
 
 use super::prelude::*;
 
-/// Throughput of all siblings of a core compared with one alone. Less than one is a loss; hardly more than one means
-/// that capacity should be counted in cores, much more that it should be counted in CPUs.
+/// Throughput of all siblings of a core compared with one alone. Less than one is a loss; only slightly more than one means that capacity should
+/// be counted in cores, much more that it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
-/// A sibling adds little below this share of a core, and much above the other: a quarter to each side of a half.
+/// A sibling adds little below the first share of a core, and much above the second: a half plus or minus a quarter.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
-/// Siblings a core that this process may use, the most of any core.
+/// Maximum number of siblings of a core that this process may use.
 pub(super) fn siblings(case: &Case) -> usize {
     let usable = case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed);
     usable.map(|cpu| cpu.siblings.len()).max().unwrap_or(0)
@@ -24,14 +24,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![find_harm(&yields).or_else(worth)?])
 }
 
-/// Adds that siblings can be switched off, and on again.
+/// Adds commands to switch siblings off and on again.
 fn switch_off(finding: Finding) -> Finding {
     let off = text!("or disable SMT");
     let off = Remedy::both(off, write_command("off", CONTROL)).sets(KnobValue::new(KnobName::Smt, "off"));
     finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
-/// Work that all siblings together do slower than one.
+/// Work that is slower on all siblings together than on one.
 fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let losses = yields.iter().filter_map(|m| Some((*m, costs(shortfall(&m.summary, 1.0))?)));
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;

@@ -1,4 +1,4 @@
-//! Time that others took from a thread that never stops: what the rules about it share.
+//! Time taken from a thread that never sleeps: common parts of the rules about it.
 
 use super::prelude::*;
 use super::quota;
@@ -8,7 +8,7 @@ pub(super) fn is_known(case: &Case) -> bool {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
 
-/// The CPU that loses most, and all that lose.
+/// The CPU that loses most, and all affected ones.
 pub(super) struct StealTime<'a> {
     /// The share of the CPU that loses most.
     pub worst: &'a Measurement,
@@ -18,7 +18,7 @@ pub(super) struct StealTime<'a> {
     pub cpus: CpuList,
     /// Their loss, the mean over them.
     pub loss: Verdict,
-    /// The stolen share over all CPUs, and the number of CPUs.
+    /// The mean stolen share of all CPUs, and their number.
     pub of_all: (f64, usize),
     /// The interval of that share, from those of the CPUs.
     pub between: (f64, f64),
@@ -26,7 +26,7 @@ pub(super) struct StealTime<'a> {
     cause: &'static str,
 }
 
-/// The remark that gaps look like those of a cap.
+/// A remark that the gaps look like a CPU cap.
 pub(super) const CAPPED: Template = Template {
     code: "steal-time-capped",
     words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbours cause varying gaps",
@@ -64,7 +64,7 @@ impl StealTime<'_> {
     }
 }
 
-/// A share by up to this factor above the quota's is still the quota's: stops come in whole periods.
+/// A share up to this factor above that of the quota is still attributed to the quota, because throttling lasts for whole periods.
 const OF_QUOTA: f64 = 1.25;
 
 /// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
@@ -75,7 +75,7 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     (!by_quota).then_some(stolen)
 }
 
-/// CPUs that lose at least this share of what the worst one does lose by the same.
+/// CPUs that lose at least this share of the worst one's loss are affected by the same cause.
 const ALIKE: f64 = 0.5;
 
 /// The interval of a CPU's share.
@@ -105,15 +105,15 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
 
-/// Whether gaps are long and about equal: the mark of a cap that stops a virtual CPU when its share of a period is used up, while
-/// neighbours take irregular amounts.
+/// Whether gaps are long and about equal: typical of a cap that stops a virtual CPU when its share of a period is used up, whereas neighbours
+/// cause irregular gaps.
 pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     let long = gap.summary.p95.unwrap_or(gap.summary.max);
     // Periods of caps are 10 to 100 ms, so that what is left of them is longer than a scheduler's turn of a few ms.
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 
-/// The gaps on the CPU that loses most time from below, if they look like a cap's.
+/// The gaps on the CPU that loses most time below the kernel, if they look like a cap.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let gaps = case
         .figures_of(metrics::STOLEN_GAP)
@@ -126,20 +126,20 @@ pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
     cite_fact(CAPPED, gap)
 }
 
-/// What to do about time that the host gives to others, or withholds by a cap.
+/// Remedies for time that the host gives to others, or withholds through a cap.
 pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     remedies(if capped { "steal capped" } else { "steal" })
 }
 
-/// The fastest wake-ups here by their median, for any policy and setting. A CPU stopped for longer than that is noticeable even in a
-/// program that does all it can.
+/// The fastest wake-ups here by their median, for any policy and setting. A CPU stopped for longer than that is noticeable even in a fully
+/// optimized program.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all =
         case.figures_of(metrics::WAKEUP_LATENCY).filter(|m| m.labels.switch(Label::Corrected) != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// The quickest wake-ups as evidence.
+/// The fastest wake-ups as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
     cite_fact(text!("shortest median wake-up latency: {latency}", latency = wakeups), wakeups)
 }

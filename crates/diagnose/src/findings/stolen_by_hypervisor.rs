@@ -1,12 +1,11 @@
-//! CPU time taken from below the kernel: by firmware, or by the hypervisor.
+//! CPU time taken below the kernel: by firmware or the hypervisor.
 
 use super::prelude::*;
 use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// The stolen share without an interrupt or switch of this kernel behind it; and, if the share is small, gaps longer
-/// than the fastest wake-ups here.
+/// The stolen share not caused by an interrupt or switch of this kernel; and, if the share is small, gaps longer than the fastest wake-ups here.
 pub(super) const RULE: Rule = Rule { name: "stolen-below", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -20,7 +19,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// What the hypervisor reports beside what a busy loop lost, and of what it is the mean.
+/// The steal time reported by the hypervisor, compared with the loss of a busy loop, and what it is averaged over.
 fn cite_reported(case: &Case) -> Option<Evidence> {
     let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
     let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
@@ -57,7 +56,7 @@ fn find_share(case: &Case) -> Option<Finding> {
     Some(finding.cite_all(cite_reported(case)))
 }
 
-/// Gaps that cost no throughput to speak of and that a program waits for all the same.
+/// Gaps that cost hardly any throughput but delay a program nevertheless.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     // Without wake-up measurements: the timer slack, which sleeping programs wait anyway.

@@ -1,8 +1,8 @@
-//! Memory that had to be moved out to disk.
+//! Memory swapped out to disk.
 
 use super::prelude::*;
 
-/// Pages swapped during the run, or more memory swapped out than could be taken back.
+/// Pages swapped during the run, or more memory swapped out than is available.
 pub(super) const RULE: Rule = Rule { name: "swap-in-use", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,11 +1,11 @@
-//! CPU time that a program which never stops loses to this kernel's interrupts and to other tasks.
+//! CPU time that a continuously busy program loses to this kernel's interrupts and to other tasks.
 
 use super::prelude::*;
 use super::steal_time;
 
 /// The share stolen by the operating system.
 ///
-/// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
+/// Time withheld by a quota of this cgroup belongs to `cpu-quota`: with all CPUs busy, each is stopped for 1 − quota ÷ CPUs.
 pub(super) const RULE: Rule = Rule { name: "stolen-os", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -56,7 +56,7 @@ pub(super) struct Gain<'a> {
     pub as_is: &'a Measurement,
     /// The same CPU tuned.
     pub tuned: &'a Measurement,
-    /// By how much the median of one is longer than that of the other, ns.
+    /// The difference of the two medians, ns.
     pub ns: f64,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Gain<'a> {
         Some(Self { as_is, tuned, ns: as_is.summary.median - tuned.summary.median })
     }
 
-    /// The present loss, without `other` ns that have another cause.
+    /// The current loss, minus `other` ns with another cause.
     pub(super) fn loss_beside(&self, other: f64) -> Verdict {
         let (low, high) = spread(&self.tuned.summary);
         let could_be = Summary {
@@ -93,7 +93,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{add_wakeups, figure_in, machine};
 
-    /// Wake-ups of ordinary threads with and without slack, and of real-time threads, who have none.
+    /// Wake-ups of ordinary threads with and without slack, and of real-time threads, which have none.
     fn slack_of(as_is: f64, tuned: f64) -> Record {
         let mut record = machine(2);
         for (policy, [as_is, tuned]) in [("other", [as_is, tuned]), ("fifo", [20e3, 20e3])] {

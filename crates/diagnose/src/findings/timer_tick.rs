@@ -1,4 +1,4 @@
-//! Timers only as fine as the kernel's tick: sleeping threads wake at the next one.
+//! Timers with the resolution of the kernel's tick: sleeping threads wake at the next one.
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
@@ -6,11 +6,10 @@ use crate::resources::DEFAULT_SLACK_NS;
 
 /// Wake-ups spread evenly over a tick, as without high-resolution timers.
 ///
-/// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
-/// interval.
+/// Modelled: with them, an ordinary thread waits for its timer slack of 50 µs; the interval is from half to twice that.
 pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
-/// Wake-ups spread over a tick have their median near half of it, and none comes much later than the tick.
+/// Wake-ups spread over a tick have a median near half of it, and none is much later than the tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
 

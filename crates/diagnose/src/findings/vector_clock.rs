@@ -1,4 +1,4 @@
-//! Wide vector work that pulls the core clock down.
+//! Wide vector work that lowers the core clock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use super::prelude::*;
 /// The core clock during 512-bit or 256-bit work compared with that during plain work.
 pub(super) const RULE: Rule = Rule { name: "vector-clock", find };
 
-/// More kinds of vectors than this no processor has; a record made by hand may name any number.
+/// No processor has more kinds of vectors than this, but a handwritten record may list any number.
 const MOST_VECTORS: usize = 16;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
+//! A virtual machine that shows each CPU as a single-core package: shared resources are hidden from the scheduler.
 
 use super::prelude::*;
 

@@ -7,18 +7,18 @@ use super::prelude::*;
 /// The longest wake-up of each CPU, of the same threads at the same setting.
 pub(super) const RULE: Rule = Rule { name: "wakeup-outlier", find };
 
-/// With fewer CPUs there is no outlier.
+/// Minimum number of CPUs for an outlier.
 const FEWEST: usize = 3;
-/// The others agree if their longest is at most this many times their shortest: longest wake-ups scatter.
+/// The others agree if the largest is at most this many times the smallest: longest wake-ups scatter.
 const AGREE: f64 = 3.0;
-/// The outlier takes at least this many times as long as any of them.
+/// The outlier takes at least this many times as long as any other.
 const FAR: f64 = 10.0;
 
 fn longest(m: &Measurement) -> f64 {
     m.summary.max
 }
 
-/// Wake-ups that differ by their CPU alone, the longest first.
+/// Wake-ups that differ only by CPU, longest first.
 pub(super) fn groups<'a>(case: &Case<'a>) -> Vec<Vec<&'a Measurement>> {
     let mut groups: BTreeMap<(String, String), Vec<&Measurement>> = BTreeMap::new();
     for metric in [metrics::WAKEUP_LATENCY, metrics::WAKEUP_MAXIMUM] {

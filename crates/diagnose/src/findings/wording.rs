@@ -1,4 +1,4 @@
-//! How findings read: a few of each kind, word for word. Everything else is tested by codes and values.
+//! The wording of findings: a few of each kind. Everything else is tested by codes and values.
 
 use insta::assert_snapshot;
 use record::diagnosis::Finding;
@@ -8,7 +8,7 @@ use super::invariants::found;
 use super::*;
 use crate::samples::{add_wakeups, machine, nodes, stolen};
 
-/// What a report shows of the first finding of a rule, a line each.
+/// What a report shows for the first finding of a rule, line by line.
 fn read(record: &Record, rule: Rule) -> String {
     let Finding { severity, what, place, evidence, loss, remedy, undo, .. } = found(record, rule).remove(0);
     let mut lines = vec![format!("{severity:?}: {what}")];

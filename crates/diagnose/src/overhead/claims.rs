@@ -13,7 +13,7 @@ use crate::tables::rows;
 /// The conclusions in their order, with what each is judged by.
 const CLAIMS: &str = include_str!("claims.txt");
 
-/// Every conclusion with its answer. If a layer differs from itself (`floor`) by as much as counts as much, the results are inconclusive.
+/// Every conclusion with its answer. If a layer differs from itself (`floor`) by a large cost, the results are inconclusive.
 pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = rows(CLAIMS, "claims").into_iter().filter_map(|row| {
@@ -37,7 +37,7 @@ pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>)
     judged.collect()
 }
 
-/// How a cost relates to what counts as much.
+/// How a cost compares with the threshold of a large cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Much,
@@ -69,7 +69,7 @@ fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
     })
 }
 
-/// The answer from comparisons that must all agree; each comes with the text for the case that it could not be made.
+/// The answer from comparisons that must all agree; each has a text for the case that it could not be made.
 fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;

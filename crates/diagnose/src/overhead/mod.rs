@@ -1,5 +1,5 @@
-//! The overhead of the machine's layers, timed alternately with identical code: steps in which one thing differs, the noise floor beside
-//! them, and the conclusions of the published comparison compared with these results.
+//! The overhead of the machine's layers, timed alternately with identical code: steps in which one thing differs, their noise floor, and the
+//! conclusions of the published comparison checked against these results.
 
 mod claims;
 mod rows;
@@ -14,8 +14,8 @@ use crate::record_index::RecordIndex;
 use record::text;
 use rows::{Rows, Together};
 
-/// Steps, floor and conclusions; each layer gets the interval of what it takes over the fastest. `None` where no layers were
-/// timed in turn; figures that others published are single ones, from which no interval follows.
+/// Steps, floor and conclusions; each layer gets the interval of its extra time over the fastest. `None` if layers were not timed alternately;
+/// published results are single values without an interval.
 pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
     let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);

@@ -9,9 +9,9 @@ use crate::record_index::RecordIndex;
 /// The context of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Together {
-    /// The number of comparisons made together: the intervals hold for all of them (Bonferroni).
+    /// The number of simultaneous comparisons: the intervals hold for all of them together (Bonferroni).
     pub comparisons: usize,
-    /// By how much a layer differs from itself: no smaller difference is resolved.
+    /// How much a layer differs from itself: no smaller difference can be resolved.
     pub floor: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Row<'a> {
         label(self.m)
     }
 
-    /// Events per second counted beside it.
+    /// Events per second counted during it.
     pub(super) fn rate(&self, count: DetailKey<f64>) -> Option<f64> {
         self.m.detail.get(count)
     }

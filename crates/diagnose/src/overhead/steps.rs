@@ -1,4 +1,4 @@
-//! Steps between two layers in which one thing differs, and what the cost of each would mean for what was counted.
+//! Steps between two layers that differ in one thing, and the cost of each per counted event.
 
 use record::diagnosis::LayerStep;
 use record::difference::Verdict;
@@ -18,7 +18,7 @@ const PORTIONS_PER_PASS: u64 = 16;
 /// The steps, in words.
 const STEPS: &str = include_str!("steps.txt");
 
-/// What a step's cost is compared with: its name in the details, and for people.
+/// What the cost of a step is compared with: its name in the details, and its displayed name.
 type Events = (DetailKey<f64>, &'static str);
 const EVENTS: [Events; 3] = [
     (detail::INTERRUPTS_PER_S, "interrupts"),
@@ -26,7 +26,7 @@ const EVENTS: [Events; 3] = [
     (detail::MIGRATIONS_PER_S, "migrations"),
 ];
 
-/// A step that could be made.
+/// A possible step.
 struct Pair<'a> {
     what: Text,
     with: &'a Row<'a>,
@@ -125,7 +125,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
     }
 }
 
-/// No difference, and the least that would have been seen.
+/// No difference, and the smallest that would have been detected.
 pub(super) fn not_resolved(smaller_than: f64) -> Text {
     text!(
         "overhead-not-resolved",
@@ -134,7 +134,7 @@ pub(super) fn not_resolved(smaller_than: f64) -> Text {
     )
 }
 
-/// What the cost means for each of the events beside it.
+/// The cost per event.
 fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     let (count, events) = pair.events?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);

@@ -1,4 +1,4 @@
-//! What else to set beside the layout: memory, huge pages, interrupts.
+//! What else to set besides the layout: memory, huge pages, interrupts.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
 }
 
-/// Bytes that each process has at least, when those that share a node share its memory evenly.
+/// Minimum number of bytes per process, if the processes on a node share its memory evenly.
 fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
     for seat in &available.seats {

@@ -61,11 +61,11 @@ pub(super) struct AvailableResources {
     pub assumed: bool,
     /// Nodes with usable memory.
     pub memory: Vec<u32>,
-    /// Those nodes without a usable CPU of their own.
+    /// The nodes without a usable CPU.
     pub memory_only: Vec<(u32, Option<u64>)>,
     /// Seats whose node has no usable memory.
     pub without_memory: Vec<u32>,
-    /// The most hardware threads of a core.
+    /// Maximum number of hardware threads on any core.
     pub per_core: u32,
     /// How the CPUs of each core are known.
     pub numbering: Numbering,
@@ -106,7 +106,7 @@ impl AvailableResources {
     }
 }
 
-/// Examines a record's machine; `wanted`: the CPUs to stay on. `Err` with a sentence if there is nothing to plan on.
+/// Examines a record's machine; `wanted`: the CPUs to use. `Err` with a sentence if there is nothing to plan.
 pub(super) fn survey(
     record: &Record,
     costs: &Costs,

@@ -12,7 +12,7 @@ pub enum PlanError {
         asked: u32,
         /// The usable CPUs, if the record has them.
         room: Option<u32>,
-        /// The most that there may be.
+        /// The maximum.
         most: u32,
     },
     /// The list of CPUs to stay on is empty.
@@ -40,7 +40,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// Whether what is asked for is wrong, and not the record.
+    /// Whether the request is wrong, rather than the record.
     pub fn is_of_request(&self) -> bool {
         !matches!(self, PlanError::NoUsableCpu | PlanError::NothingReported)
     }

@@ -1,4 +1,4 @@
-//! What a layout should gain for a program that now ignores nodes. Modelled: the mean cost of an access over all pairs of nodes compared
+//! The expected gain of a layout for a program that currently ignores nodes. Modelled: the mean cost of an access over all pairs of nodes compared
 //! with the mean within the processes' own nodes.
 
 use record::plan::{Gain, Process};
@@ -11,7 +11,7 @@ use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
 
-/// The note after results in doubt.
+/// The note after unreliable results.
 pub(super) const IN_DOUBT: Template =
     Template { code: "plan-gain-in-doubt", words: "Some of these results are unreliable." };
 

@@ -20,7 +20,7 @@ pub(super) struct Layout {
     pub by_quota: bool,
 }
 
-/// Lays processes out. `Err` when what is wished for cannot be had.
+/// Lays out processes. `Err` if the request is impossible.
 pub(super) fn lay_out(
     available: &AvailableResources,
     costs: &Costs,

@@ -1,4 +1,4 @@
-//! A record into a plan: how to lay a program out on that machine, and what it should give. Pure functions.
+//! Turns a record into a plan: how to lay out a program on that machine, and the expected gain. Pure functions.
 
 mod advice;
 mod available_resources;
@@ -34,7 +34,7 @@ pub use verified::judge_verification;
 /// What a plan's reader must know, in words.
 const WORDS: &str = include_str!("words.txt");
 
-/// What is asked of a plan.
+/// The request for a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanRequest {
     /// This many processes; by default one per node.
@@ -314,7 +314,7 @@ fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) 
     available.numbering.caution(available.cpus().first()?)
 }
 
-/// What is not known, and how to find it out.
+/// Unknowns, and how to resolve them.
 fn unknown(
     index: &RecordIndex,
     available: &AvailableResources,

@@ -19,7 +19,7 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// What a reader must know about it; `first` is a CPU there.
+    /// The note for the reader; `first` is one of its CPUs.
     pub(super) fn caution(self, first: u32) -> Option<Text> {
         let command = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {

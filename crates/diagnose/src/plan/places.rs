@@ -1,5 +1,5 @@
-//! Where placement checks found the CPUs, as far as a layout may rely on it: cores and domains that Linux does not show, and siblings that
-//! it shows but that are none.
+//! Where placement checks found the CPUs, as far as a layout may rely on it: cores and domains that Linux does not show, and CPUs that Linux
+//! wrongly shows as siblings.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use record::{CpuList, Record, Text, phrase, text};
 pub(super) const LEAST_LOOKS: u32 = 4;
 /// A pair must share a core in one of this many checks, or it counts as temporary.
 const STAYS: u32 = 2;
-/// The most pairs that are named.
+/// Maximum number of pairs named.
 const NAMED: usize = 4;
 
 /// What a layout may rely on. Empty without placement checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Places {
-    /// CPUs that stay on one core, a list each, and that Linux shows with cores of their own.
+    /// CPUs that stay on one core although Linux shows them on separate cores, one list per core.
     pub cores: Vec<CpuList>,
-    /// Siblings that Linux shows but that take nothing from each other.
+    /// Siblings that Linux shows but that do not slow each other.
     pub separate: Vec<(u32, u32)>,
     /// Domains that Linux does not show but in which the CPUs stay; none or several.
     pub domains: Vec<CpuList>,
@@ -66,7 +66,7 @@ impl Places {
         known.filter(|_| self.domains.len() > 1)
     }
 
-    /// Why one thread per core is planned, if nobody measured what such a core's second one adds.
+    /// Why one thread per core is planned, if the yield of a second one was not measured.
     pub(super) fn one_a_core(&self) -> Option<Text> {
         let cores = self.cores.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
         let more = self.cores.len().saturating_sub(NAMED);
@@ -82,7 +82,7 @@ impl Places {
         })
     }
 
-    /// What the domains are, and what a line costs within and between them.
+    /// The domains, and the cost of a line within and between them.
     pub(super) fn domains_say(&self) -> Text {
         let domains: Vec<String> = self.domains.iter().map(ToString::to_string).collect();
         let mut says = text!(
@@ -103,7 +103,7 @@ impl Places {
         says
     }
 
-    /// What the layout cannot hold, or does otherwise than Linux shows.
+    /// What the layout cannot guarantee, or does differently from what Linux shows.
     pub(super) fn cautions(&self) -> impl Iterator<Item = Text> {
         let moves = self.shape.as_ref().filter(|shape| shape.motion == Motion::Floating).map(|shape| {
             let hidden = shape.shared_cores.iter().filter(|one| !one.shown);
@@ -129,7 +129,7 @@ impl Places {
         [moves, separate].into_iter().flatten()
     }
 
-    /// That the layout goes by what a hypervisor shows.
+    /// The note that the layout relies on what the hypervisor shows.
     pub(super) fn unknown(&self, record: &Record) -> Option<Text> {
         let several = record.machine.cpus.len() > 1 && record.machine.is_virtual() && record.import.is_none();
         (several && self.shape.is_none()).then(|| {

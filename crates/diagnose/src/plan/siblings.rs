@@ -19,7 +19,7 @@ const MOST_EVIDENCE: usize = 8;
 const ONE_A_CORE: Template =
     Template { code: "plan-one-thread-per-core", words: "The plan therefore uses one thread per core." };
 
-/// What all siblings of a core achieve over one of them, for one workload.
+/// The throughput of all siblings of a core relative to one of them, for one workload.
 #[derive(Debug)]
 struct Yield {
     workload: String,

@@ -1,4 +1,4 @@
-//! The plan as lines to paste: numactl, taskset, systemd, docker. Only numbers of the record enter them.
+//! The plan as lines to paste: numactl, taskset, systemd, docker. They contain only numbers from the record.
 
 use record::plan::{Piece, Policy, Process, Snippet};
 
@@ -28,7 +28,7 @@ pub(super) fn write_snippets(available: &AvailableResources, processes: &[Proces
     TOOLS.into_iter().zip(lines).filter_map(snippet).collect()
 }
 
-/// Whether the processes would not run so anyway.
+/// Whether the processes would not run this way anyway.
 pub(super) fn binds(available: &AvailableResources, processes: &[Process]) -> bool {
     match processes {
         [] => false,

@@ -45,8 +45,8 @@ const LACKS: [Template; 5] = [
     Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
 ];
 
-/// Which of [`LACKS`] a record has. Of several records the one with the least counts, of equals the newest. Doubt comes last, so that an
-/// older quick run never replaces a better one, and a plan agrees with the report of `.`; among quick runs no doubt makes one better.
+/// Which of [`LACKS`] a record has. Among several records, the one with the smallest problem is used; if equal, the newest. Doubt comes last, so that
+/// an older quick run never replaces a better one, and a plan agrees with the report of `.`; among quick runs, doubt is ignored.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -104,7 +104,7 @@ struct Taken {
     passed_over: Option<Text>,
 }
 
-/// The statements of a plan that rest on results, each with those results.
+/// The statements of a plan that are based on results, each with those results.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
     let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
@@ -166,7 +166,7 @@ const DOUBTFUL_SOURCE: Template = Template {
     words: "{metrics} from {day}: {name} (mostly unreliable; see linespeed show)",
 };
 
-/// Marks statements of a plan that rest on results in doubt.
+/// Marks statements of a plan that are based on unreliable results.
 pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     let doubtful: HashSet<String> = record
         .measurements

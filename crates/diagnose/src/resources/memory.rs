@@ -51,7 +51,7 @@ fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// The remark beside triad: the best read. A read that is not the best is unreliable by its own doubt, as in its table.
+/// The remark on triad: the best read. A read that is not the best is unreliable only because of its own doubt, as in its table.
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
@@ -134,7 +134,7 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     [own, loaded, probed].into_iter().flatten().collect()
 }
 
-/// Memory latency: what ordinary pages leave of the hardware's latency.
+/// Memory latency on ordinary pages relative to the hardware's latency.
 pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());

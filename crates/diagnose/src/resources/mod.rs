@@ -22,23 +22,23 @@ pub(crate) use repeatability::state_repeatability;
 pub(crate) use typical::{OutOfRange, judge, out_of_range, published, wake_up};
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_cpu};
 
-/// The clock of all cores at work.
+/// The clock with all cores busy.
 pub(crate) const CORE: &str = "core";
-/// Bytes a second between memory and all CPUs.
+/// Bytes per second between memory and all CPUs.
 pub(crate) const MEMORY_BANDWIDTH: &str = "memory bandwidth";
 /// Time of a load from memory.
 pub const MEMORY_LATENCY: &str = "memory latency";
 /// Time from a timer to the thread that waits for it.
 pub(crate) const WAKE_UP: &str = "wake-up";
 
-/// A resource with what its figures are, each in words.
+/// A resource with descriptions of its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headline {
     /// The resource.
     pub resource: Resource,
-    /// What is delivered.
+    /// The delivered result.
     pub delivered_is: Text,
-    /// What the ceiling is.
+    /// The description of the ceiling.
     pub ceiling_is: Text,
 }
 
@@ -49,7 +49,7 @@ impl Headline {
         headline
     }
 
-    /// Says in the resource what its figures are.
+    /// Adds the descriptions of its results to the resource.
     pub fn state_meaning(&mut self) {
         self.resource.meaning = text!(
             "{delivered}, compared with {ceiling}",
@@ -59,8 +59,8 @@ impl Headline {
     }
 }
 
-/// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
-/// absent, and so is memory where nothing measured lay beyond the caches: `not_reached` has that.
+/// One line per resource: core, memory bandwidth, memory latency, wake-up. A resource with missing inputs is absent, and so is memory if nothing
+/// was measured beyond the caches: `not_reached` has that.
 pub fn resources(index: &RecordIndex) -> Vec<Headline> {
     [core(index), memory::bandwidth(index), memory::latency(index), wake_up::wake_up(index)]
         .into_iter()
@@ -68,13 +68,13 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
         .collect()
 }
 
-/// The first of these doubts: of noise that it is noise, of anything else all of it.
+/// The first of these doubts: only the kind for noise, otherwise the full text.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
     let first = behind.into_iter().find_map(|m| m.doubt.as_ref())?;
     Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
 }
 
-/// The share of the CPUs' time that a program which never stops does not get: the mean over them.
+/// The mean share of CPU time that a continuously busy program loses.
 fn taken(index: &RecordIndex) -> Option<f64> {
     let mean = |cause: Option<&str>| {
         let all = index.figures_of(metrics::STOLEN_SHARE).filter(|m| m.labels.word(Label::Cause) == cause);
@@ -84,8 +84,8 @@ fn taken(index: &RecordIndex) -> Option<f64> {
     mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
 }
 
-/// The highest clock of this part, and who says so: the kernel or CPUID, else its maker's list. A hypervisor that tells the base
-/// clock as the highest one, and a firmware's name with it, tell no ceiling.
+/// The highest clock of this model, and its source: the kernel or CPUID, otherwise the vendor's list. A hypervisor that reports the base clock as
+/// the highest one, or a firmware name with it, gives no ceiling.
 fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let processor = &machine.processor;
     let is_base = |hz: &u64| processor.family.is_some() && processor.base_hz.is_some_and(|base| *hz <= base);
@@ -97,7 +97,7 @@ fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     })
 }
 
-/// The core clock: what all cores together deliver of what one advertises.
+/// The core clock: the all-core clock relative to the advertised one.
 fn core(index: &RecordIndex) -> Option<Headline> {
     let scalar = |active: &str| index.clocks("scalar", active);
     let best_of =

@@ -7,7 +7,7 @@ use record::{Ended, Label, Level, Measurement, Record, RunMode, State, Text, det
 use crate::figures::middle;
 use crate::record_index::RecordIndex;
 
-/// What was measured of memory only within the caches, a sentence each.
+/// Memory results measured only within the caches, one sentence each.
 pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let RecordIndex { record, .. } = *index;
     let mut said = Vec::new();
@@ -88,13 +88,13 @@ fn count_last_caches(record: &Record) -> u64 {
 /// How a working set is walked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Walk {
-    /// One CPU that loads.
+    /// One CPU that issues loads.
     Loads,
     /// All CPUs stream through arrays, each with its caches.
     Arrays,
 }
 
-/// Without a known cache a working set from here on counts as memory.
+/// Without a known cache, working sets of at least this size count as memory.
 const UNKNOWN_CACHES: u64 = 32 << 20;
 /// A smaller working set never exceeds a last level that was found only by measuring: TLB steps are in that range.
 const LEAST_FOUND: u64 = 32 << 20;
@@ -117,7 +117,7 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     }
 }
 
-/// Times the last-level caches that arrays must be together: STREAM's rule. Whole chunks leave a little less.
+/// Minimum total size of arrays as a multiple of the last-level caches: STREAM's rule. Whole chunks leave slightly less.
 const LEAST_TIMES: f64 = 3.5;
 
 /// Whether arrays are so small that the last-level caches, as advertised or as measured, may hold part of what they carry. What

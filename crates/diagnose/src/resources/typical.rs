@@ -16,13 +16,13 @@ const MARGINS: (f64, f64) = (0.05, 0.1);
 /// The tolerance for a clock: its variation within one model.
 const CLOCK_MARGIN: f64 = 0.02;
 
-/// Which result of the machine was measured like the published ones, and those.
+/// The result of the machine measured like the published ones, and these.
 struct Beside<'a> {
     range: Range,
     figure: Option<&'a Measurement>,
 }
 
-/// The resource with its range and its position. Under load from others it has no share: the result then shows little of the machine.
+/// The resource with its range and its position. Under load from other processes it has no share: the result then says little about the machine.
 pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     let machine = &index.record.machine;
     let core = cores::of_machine(machine);

@@ -57,7 +57,7 @@ pub(crate) fn wake_up_at<'a>(
 }
 
 /// Wake-up latency: a real-time thread, which has no timer slack, with the machine as is, compared with idle states disabled. If real-time
-/// threads were refused, an ordinary one without a ceiling: its slack is no loss of the machine.
+/// threads were refused, an ordinary one without a ceiling: its slack is not a loss of the machine.
 pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let ordinary = wake_up_at(index, "other", "as-is");
     let real_time = wake_up_at(index, "fifo", "as-is");
@@ -88,10 +88,10 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         // The result is then the machine's own: the text must not claim that the tuned one reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
-            "the same; with idle states held off it is no faster ({held})",
+            "the same; with idle states disabled it is no faster ({held})",
             held = Value::Figure(held, "ns")
         ),
-        Some(_) => text!("wake-up-best", "the same with idle states held off"),
+        Some(_) => text!("wake-up-best", "the same with idle states disabled"),
         None => text!("an unknown ceiling: real-time threads were not measured"),
     };
     Some(Headline::new(resource, delivered_is, ceiling_is))

@@ -9,7 +9,7 @@ use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
 use crate::usl::FitDoubt;
 
-/// A fit that gives one thread less than this share of what one alone does shows that it is not alone on its core.
+/// If the fit gives one thread less than this share of the single-thread throughput, the thread is not alone on its core.
 const ALONE: f64 = 0.9;
 /// Beyond this many times the last step's threads the law is only extrapolated.
 const FAR: f64 = 4.0;
@@ -59,7 +59,7 @@ pub(super) fn meaning(
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {
         says.push(text!(
             "scaling-superlinear",
-            "Superlinear: a single thread had less of a resource (clock, cache, local memory)."
+            "Superlinear: the single-thread run had less of a resource (clock, cache or local memory)."
         ));
     }
     let alone = scaling.rate / one;

@@ -12,15 +12,15 @@ use crate::figures::{RESOLUTION, median};
 use crate::record_index::RecordIndex;
 use crate::usl::{Fit, FitDoubt, Point, fit};
 
-/// The placement that takes one CPU of each core before any sibling.
+/// The placement that uses one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
-/// Share of a thread's work that one more thread must add at least to be worth having.
+/// Minimum share of a thread's work that an additional thread must add to be worthwhile.
 const WORTH: f64 = 0.5;
 /// A result in doubt is treated as being as uncertain as this share.
 const DOUBTFUL: f64 = 0.05;
 /// Residual from which the fit does not describe the steps: a twentieth is more than any step's own noise should be.
 pub(crate) const POOR: f64 = 0.05;
-/// The most steps of one workload and placement that are read; real ones have about twenty.
+/// Maximum number of steps read for one workload and placement; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
 
 /// One entry for each workload and placement with at least two steps.
@@ -104,7 +104,7 @@ fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     marks.or(other).or((m.summary.n < 2).then_some(FitDoubt::Once))
 }
 
-/// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's. Then all lie in order.
+/// One thread runs on one CPU whatever the placement, so a placement without this step uses that of another. Then all lie in order.
 fn share_the_first(lines: &mut [Line]) {
     let first = |line: &Line| line.points.iter().find(|point| point.threads == 1).copied();
     let shared = lines.iter().find_map(first);
@@ -164,7 +164,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     Some(scaling)
 }
 
-/// Between what the intervals of the first and last step allow the speed-up to lie.
+/// The range of the speed-up allowed by the intervals of the first and last step.
 fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     let last = points.last()?;
     let one = points
@@ -175,7 +175,7 @@ fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     (between.0.is_finite() && between.1.is_finite()).then_some(between)
 }
 
-/// The fit, the least and most threads behind it, and the median distance of those steps from it.
+/// The fit, the smallest and largest number of threads on which it is based, and the median distance of these steps from it.
 ///
 /// Siblings add less than cores, which is not contention. So if cores come first, the law is fitted to them; if siblings come first, the
 /// step of one thread, whose sibling alone is idle, is left out if it does not fit.

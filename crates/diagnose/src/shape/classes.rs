@@ -8,9 +8,9 @@ const SPREAD: usize = 4;
 pub(super) const LINES_APART: f64 = 1.5;
 /// The same for loads from one page, which depend less on the place of their CPU.
 pub(super) const LOADS_APART: f64 = 1.3;
-/// And only if the density between them falls to this part of the lower one.
+/// Also required: the density between them falls to this fraction of the lower one.
 const VALLEY: f64 = 0.4;
-/// Values that make a class: one alone may be a disturbance.
+/// Minimum number of values in a class: a single one may be a disturbance.
 const LEAST: usize = 2;
 
 /// Upper bounds of all classes but the last, ascending, for times above 0 whose classes' peaks are at least this factor `apart`.
@@ -69,7 +69,7 @@ fn peaks(density: &[f64]) -> Vec<usize> {
     peaks
 }
 
-/// The middle of the lowest part between two peaks.
+/// The centre of the lowest part between two peaks.
 fn valley(density: &[f64], from: usize, to: usize) -> usize {
     let least = density[from..=to].iter().copied().fold(f64::INFINITY, f64::min);
     let lowest: Vec<usize> = (from..=to).filter(|at| density[*at] <= least).collect();

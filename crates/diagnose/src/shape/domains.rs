@@ -6,7 +6,7 @@ use record::shape::Look;
 
 use super::Series;
 
-/// The domains in a check, ascending; `None` if its times fit no domains, because a CPU moved meanwhile.
+/// The domains in a check, ascending; `None` if its times fit no domains because a CPU moved meanwhile.
 pub(super) type Domains = Option<Vec<CpuList>>;
 
 /// This share of the pairs within domains must be near, and of those between them far.

@@ -19,18 +19,19 @@ use record::{CpuList, Machine, Record};
 use classes::{LINES_APART, LOADS_APART, bounds, class_of};
 use domains::{Domains, partition};
 
-/// Beside each other two loops took this many times as long as alone: they shared an execution unit. Between the two it is not shown.
+/// If two simultaneous loops take at least this many times as long as alone, they share an execution unit. Between this and the next limit, it is
+/// undecided.
 const ONE_CORE: f64 = 1.5;
-/// Up to this they did not.
+/// Up to this, they do not.
 const OWN_CORES: f64 = 1.3;
 /// A hand-over above this was a wait for a side that did not run, ns. The slowest pairs of machines with several sockets take a third.
 const LOST_NS: f64 = 2_000.0;
-/// Looks below which nothing is said of motion.
+/// Minimum number of placement checks for a statement about motion.
 const LEAST_LOOKS: usize = 4;
-/// Looks in a state of their own that make CPUs float: one alone may be disturbed.
+/// Minimum number of placement checks in a minority state for floating CPUs: a single one may be disturbed.
 const LEAST_OTHER: usize = 2;
 
-/// What a record's looks say; `None` without any.
+/// The results of a record's placement checks; `None` without any.
 pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     let looks = record.looks.as_ref()?;
     let mut shape = shape(looks, &record.machine)?;
@@ -39,12 +40,12 @@ pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     Some(shape)
 }
 
-/// The states between which CPUs moved; none where they did not.
+/// The states between which CPUs moved; empty if they did not.
 pub(crate) fn moved(shape: &Shape) -> &[Option<ShapeState>] {
     if shape.motion == Motion::Floating { &shape.states } else { &[] }
 }
 
-/// What looks at CPUs of this machine say; `None` where none says something.
+/// The results of placement checks of this machine; `None` if none is conclusive.
 pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let positions = looks.positions();
     let is_whole =
@@ -118,7 +119,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     })
 }
 
-/// Whether each CPU answered to most others: one that did not run within a look may have been anywhere.
+/// Whether each CPU answered most others: one that did not run during a placement check may have been anywhere.
 fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
     let (mut asked, mut answered) = (vec![0u32; cpus], vec![0u32; cpus]);
     for ((a, b), ns) in positions.iter().zip(&look.line_ns) {
@@ -130,11 +131,11 @@ fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
     !positions.is_empty() && asked.iter().zip(&answered).all(|(asked, answered)| 2 * answered >= *asked)
 }
 
-/// The looks and their pairs.
+/// The placement checks and their pairs.
 struct Series<'a> {
     looks: &'a Looks,
     positions: &'a [(usize, usize)],
-    /// Each look; `None` for one that says nothing.
+    /// Each placement check; `None` for an inconclusive one.
     all: Vec<Option<&'a Look>>,
 }
 
@@ -147,7 +148,7 @@ impl Series<'_> {
         self.all.iter().map(|look| look.map(&of)).collect()
     }
 
-    /// The pairs of a look whose CPUs have cores of their own, as far as they answered, with their times.
+    /// The pairs of a placement check whose CPUs are on separate cores, as far as they answered, with their times.
     fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
         let cpus = &self.looks.cpus;
         let on_one = |(a, b): (usize, usize)| {
@@ -180,7 +181,7 @@ impl Series<'_> {
         cores
     }
 
-    /// Siblings that Linux shows and that never took anything from each other, as often as they were asked.
+    /// Siblings that Linux shows but that never slowed each other in any test.
     fn siblings_without_effect(&self, shown: &ShownDomains) -> Vec<(u32, u32)> {
         let mut slowest: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         for one in self.known().flat_map(|look| &look.contended) {
@@ -218,7 +219,7 @@ fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
     })
 }
 
-/// Only a hypervisor moves CPUs. Where there is none, states that differ are those of a clock between the cores that moves.
+/// Only a hypervisor moves CPUs. Without one, differing states are due to a varying clock between the cores.
 fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
@@ -246,12 +247,12 @@ fn shared_cores(states: &[&ShapeState], shown: &ShownDomains) -> Vec<SharedCore>
     shared
 }
 
-/// The domains that Linux shows, of the CPUs that were looked at.
+/// The domains that Linux shows for the checked CPUs.
 struct ShownDomains {
     cores: BTreeMap<u32, u32>,
     /// Clusters, caches, dies, nodes and packages, each with at least two domains.
     each: Vec<Vec<CpuList>>,
-    /// Of those nodes and packages, which must be apart if they are what they are shown as.
+    /// Of those, nodes and packages, which must be distinct if shown correctly.
     far: Vec<Vec<CpuList>>,
 }
 
@@ -294,7 +295,7 @@ impl ShownDomains {
         self.each.iter().any(|shown| shown == domains)
     }
 
-    /// The looks' domains against these.
+    /// The domains from placement checks compared with these.
     fn judge(&self, states: &[&ShapeState]) -> Topology {
         if states.len() < LEAST_OTHER {
             return Topology::Unknown;

@@ -1,4 +1,4 @@
-//! Samples by where the CPUs ran: noise that is two results, one per place.
+//! Samples by CPU placement: noise that consists of two results, one per placement.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
         .then(|| text!("moved-domain", "CPU {cpu} moved to another package or die during the measurement"))
 }
 
-/// The remark that a result has one value in one state of the CPUs and another in another, if its samples show that.
+/// The remark that a result has different values in different states of the CPUs, if its samples show that.
 pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     if m.looks.len() != m.samples.len() {
         return None;

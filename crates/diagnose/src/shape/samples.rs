@@ -1,4 +1,4 @@
-//! Looks at made-up hosts.
+//! Placement checks of synthetic hosts.
 
 use record::Record;
 use record::shape::{Contended, Look, Looks};
@@ -13,7 +13,7 @@ pub(crate) fn jitter(a: u32, b: u32, c: u32) -> f64 {
     f64::from(mixed >> 8) / f64::from(1u32 << 24)
 }
 
-/// The look number `look` at CPUs that are at these places: 9 ns on a core, 25 on a die, 85 in a package, 190 beyond.
+/// Placement check number `look` of CPUs at these places: 9 ns on a core, 25 on a die, 85 in a package, 190 beyond.
 fn look(look: u32, places: &[Place]) -> Look {
     let n = places.len();
     let mut made = Look { at_seconds: f64::from(look), took_ms: 5.0, ..Default::default() };
@@ -37,13 +37,13 @@ fn look(look: u32, places: &[Place]) -> Look {
     made
 }
 
-/// So many looks at so many CPUs.
+/// This many placement checks of this many CPUs.
 pub(crate) fn looks_at(n: u32, looks: u32, place: impl Fn(u32, u32) -> Place) -> Looks {
     let at = |number| look(number, &(0..n).map(|cpu| place(number, cpu)).collect::<Vec<_>>());
     Looks { cpus: (0..n).collect(), pairs: None, looks: (0..looks).map(at).collect() }
 }
 
-/// A record of a virtual machine with these looks.
+/// A record of a virtual machine with these placement checks.
 pub(crate) fn record_with(mut record: Record, looks: Looks) -> Record {
     record.looks = Some(looks);
     record.machine.virtualization.hypervisor = Some("kvm".to_owned());

@@ -6,13 +6,13 @@ use record::{Label, Measurement, Metric, Record, Template, Text, metrics, text};
 
 use super::Named;
 
-/// A state that explains less than this share of the difference is not worth a word.
+/// A state that explains less than this share of the difference is not mentioned.
 const LEAST_PART: f64 = 0.1;
-/// A count that grew by less than this share of what the time did, both as logarithms, does not stand beside it.
+/// A count that grew by less than this share of the growth in time, both as logarithms, is not shown.
 const AS_MUCH: f64 = 0.5;
-/// Fewer events than this take no time that shows.
+/// Fewer events than this take negligible time.
 const FEW: f64 = 100.0;
-/// Ratios of counts below this are next to nothing.
+/// Ratios of counts below this are negligible.
 const LITTLE: f64 = 0.1;
 /// The counts to read, the most informative first.
 const COUNTS: [&str; 7] = [
@@ -24,7 +24,7 @@ const COUNTS: [&str; 7] = [
     "context-switches",
     "cpu-migrations",
 ];
-/// The most states and sums of states that are read.
+/// Maximum number of states and sums of states read.
 const STATES: usize = 5;
 
 const CPU_TIME: Template = Template { code: "turns-cpu-time", words: "CPU time" };

@@ -39,7 +39,7 @@ const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: 
     Figure { name, unit, scale, less_is_better }
 }
 
-/// What one run showed, in the order of [`FIGURES`].
+/// The results of one run, in the order of [`FIGURES`].
 type Figures = [Option<f64>; 4];
 
 const FIGURES: [FigureOf<Figures>; 4] = [
@@ -88,7 +88,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let what = "runs alternately, with output discarded";
     let done = run_rounds(request, &mut comparisons, (rounds, each), what, |one| runner.run_once(one))?;
     let mut found = Proof {
-        title: "The command before and after, alternately",
+        title: "The command before and after (alternating)",
         head: "comparison",
         rounds: done,
         missing,
@@ -175,10 +175,11 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         missing.extend(left);
     }
     if command.drop_caches {
-        let name = text!("cold cache of the machine, then warm");
+        let name = text!("cold page cache, then warm");
         all.push(Comparison::new(name, Setting { cold: true, ..plain() }, plain()));
     } else if names.is_empty() {
-        missing.push((COLD.into(), text!("--drop-caches drops the machine's page cache as root")));
+        missing
+            .push((COLD.into(), text!("--drop-caches drops the machine's page cache, which requires root")));
     }
     Ok((all, missing))
 }

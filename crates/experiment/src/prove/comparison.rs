@@ -9,10 +9,10 @@ use super::figure::FigureOf;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::is_forward;
 
-/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
+/// A change of a governor or sleep state is in effect by then. Every block follows an equally long pause, whether or not something was set.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Two states that differ in one thing. `S` is what is set, `R` the outcome of one trial.
+/// Two states that differ in one thing. `S` is the setting, `R` the result of one trial.
 pub(super) struct Comparison<S, R> {
     pub(super) name: Text,
     pub(super) before: S,
@@ -31,7 +31,7 @@ impl<S, R> Comparison<S, R> {
     ///
     /// # Errors
     ///
-    /// One that ends the proof.
+    /// An error that ends the proof.
     fn run_pair(
         &mut self,
         before_first: bool,

@@ -12,7 +12,7 @@ pub(crate) mod names {
     pub(crate) const STEAL: &str = "steal";
     /// CPU time lost below the kernel without a hypervisor.
     pub(crate) const FIRMWARE: &str = "taken by firmware";
-    pub(crate) const ANYBODY: &str = "taken by anybody";
+    pub(crate) const ANYBODY: &str = "taken, unknown cause";
     pub(crate) const WAKEUP: &str = "wake-up p99";
     pub(crate) const CLOCK: &str = "clock's movement";
     /// What is compared for a command.
@@ -110,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// The unit of amounts, if it does not stand beside them.
+    /// The unit of amounts, if it is not shown with them.
     fn points(&self) -> &'static str {
         match (self.scale, self.unit) {
             (Scale::Difference { .. }, Unit::Share) => " points",

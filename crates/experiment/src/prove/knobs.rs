@@ -64,7 +64,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let hypervisor = machine::inspect(&Root::live()).machine.virtualization.hypervisor;
     let mut found = Proof::of_blocks(
         request,
-        ["Noise before and after, alternately", "turned"],
+        ["Noise before and after (alternating)", "turned"],
         comparisons,
         (rounds, BLOCK),
         &list_figures(hypervisor.as_deref()),

@@ -106,7 +106,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     };
     let mut found = Proof::of_blocks(
         request,
-        ["The result before and after, alternately", "comparison"],
+        ["The result before and after (alternating)", "comparison"],
         comparisons,
         (rounds, each),
         &[(figure, |value| Some(*value))],
@@ -136,7 +136,7 @@ fn measure_once(
     results.map(value).transpose()
 }
 
-/// A progress report that nobody reads: rounds are short.
+/// Progress that is not shown, since rounds are short.
 struct Unheard;
 
 impl Progress for Unheard {

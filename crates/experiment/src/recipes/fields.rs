@@ -1,4 +1,4 @@
-//! How single fields of a recipe's file are read.
+//! Parsers of single fields of a recipe's file.
 
 use serde::de::{Deserialize, Deserializer, Error};
 

@@ -32,7 +32,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("sysbench-memory", include_str!("sysbench-memory.toml")),
 ];
 
-/// The most user files that are read in one folder.
+/// Maximum number of user files read from one folder.
 const MOST_FILES: usize = 1000;
 
 /// The recipe with this name: the user's own in `folder` precedes those that ship with linespeed. `None`: there is

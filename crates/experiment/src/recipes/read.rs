@@ -9,7 +9,7 @@ use super::recipe::{Origin, Recipe};
 use super::score::{compile, list_settings};
 use super::template::{GIVEN, Template, Values};
 
-/// Recipes are a page of text; a larger file is something else.
+/// Maximum size of a recipe's file: recipes are about a page of text.
 const MOST_BYTES: u64 = 256 << 10;
 
 /// What is wrong with a recipe's file, and where.

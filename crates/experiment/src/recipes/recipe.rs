@@ -1,4 +1,4 @@
-//! What a recipe is: how to run a benchmark program, and where its score is.
+//! A recipe: how to run a benchmark program, and where its score is.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::E
     read_plain(from).map(Some)
 }
 
-/// A program that runs beside the measured one: a database server, for instance. Its threads share the CPUs of each step.
+/// A program that runs with the measured one, such as a database server. Its threads share the CPUs of each step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -90,7 +90,7 @@ pub struct Recipe {
     pub origin: Origin,
     /// The measured command.
     pub command: Vec<Template>,
-    /// Its environment variables, beside linespeed's own.
+    /// Its environment variables, in addition to linespeed's own.
     #[serde(default)]
     pub environment: BTreeMap<String, Template>,
     /// Whether it runs once per CPU; otherwise once for all CPUs of the step. By default its command decides.
@@ -111,7 +111,7 @@ pub struct Recipe {
     pub needs: Vec<Need>,
     /// The recipe to use if these are missing.
     pub otherwise: Option<String>,
-    /// A program beside it.
+    /// Its service.
     pub service: Option<Service>,
     /// What can be set.
     #[serde(default)]
@@ -232,7 +232,7 @@ impl Recipe {
         if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
     }
 
-    /// Whether a run needs a folder of its own.
+    /// Whether a run needs a separate folder.
     pub fn needs_folder(&self) -> bool {
         let mut places = self.own_templates().flat_map(Template::places);
         self.service.is_some() || places.any(|name| matches!(name, "folder" | "socket"))

@@ -54,7 +54,7 @@ pub struct Scored {
     pub unit: String,
 }
 
-/// The most placeholders and characters of a pattern: the search time per line grows with both.
+/// Maximum numbers of placeholders and characters in a pattern; the search time per line grows with both.
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 

@@ -1,4 +1,4 @@
-//! Texts with places to fill in: `--threads={threads}`.
+//! Texts with placeholders: `--threads={threads}`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -98,7 +98,7 @@ impl Template {
         })
     }
 
-    /// Filled in; a placeholder without a value stays empty.
+    /// With placeholders replaced; one without a value stays empty.
     pub fn fill(&self, values: &Values) -> OsString {
         let mut filled = OsString::new();
         for part in &self.parts {

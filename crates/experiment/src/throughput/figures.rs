@@ -10,7 +10,7 @@ use super::{Job, Plan, Step};
 /// Runs of one step that differ by more are doubted.
 const SPREAD: f64 = 0.05;
 
-/// What makes runs differ, the surest first.
+/// Reasons for differences between runs, most certain first.
 const CAUSES: [(Mark, Template); 4] = [
     (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
     (Mark::Quota, Template { code: "runs-quota", words: "a CPU quota throttled it" }),
@@ -101,7 +101,7 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     })
 }
 
-/// All siblings of the first core over one of them, round by round.
+/// Throughput of all siblings of the first core divided by that of one, round by round.
 pub(super) fn measure_smt_yield(
     job: &Job,
     plan: &Plan,

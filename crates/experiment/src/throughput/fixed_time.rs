@@ -12,12 +12,12 @@ const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that r
      with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Times that differ by no more are equal. A program that stops by the clock is much more exact, and one with twice the CPUs for its work
-/// is far from it.
+/// Times that differ by no more are equal. A program that stops by the clock is much more precise, and one whose work uses twice the CPUs differs
+/// far more.
 const SAME: f64 = 0.02;
 
-/// Runs of equal duration whose CPU times differ by this factor did different work: they stopped by the clock, and other programs left them
-/// more or less CPU time.
+/// Runs of equal duration whose CPU times differ by this factor did different work: they stopped by the clock, and got different amounts of CPU
+/// time because of other programs.
 const OTHER_WORK: f64 = 1.2;
 
 /// A command that keeps this many times as many CPUs busy at its last step as at its first does more work in the same time.
@@ -26,12 +26,12 @@ const BUSIER: f64 = 1.2;
 /// The time of a run is the same at each step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FixedTime {
-    /// The least time of a run at the first step, seconds.
+    /// Minimum time of a run at the first step, seconds.
     seconds: f64,
     /// CPUs at the first and the last step, and how many of them a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
-    /// The least and the most CPU time of a run as short as the shortest, seconds.
+    /// Minimum and maximum CPU time of the runs that are as short as the shortest, seconds.
     used: (f64, f64),
 }
 

@@ -24,9 +24,9 @@ use crate::recipes::template::{Values, fill_all};
 /// A command to measure on many CPUs.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// How it is run and its score read.
+    /// How it is run and how its score is read.
     pub recipe: Recipe,
-    /// The values for its placeholders, beside `threads` and `cpus`, which each step sets.
+    /// The values for its placeholders, except for `threads` and `cpus`, which each step sets.
     pub values: Values,
     /// Whether failed runs also count.
     pub ignore_failure: bool,
@@ -38,7 +38,7 @@ impl Job {
         Self { recipe: Recipe::from_command(command), values: Values::new(), ignore_failure: false }
     }
 
-    /// The command as people read it: filled in, except for the placeholders of each step and copy.
+    /// The command for display: filled in, except for the placeholders of each step and copy.
     pub fn command_line(&self) -> Vec<String> {
         let mut values = self.values.clone();
         for name in ["threads", "cpus"] {

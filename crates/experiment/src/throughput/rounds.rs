@@ -15,13 +15,13 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// A trial that lasted this long counts as the first sample of one CPU: loading files into memory is insignificant beside it, and time is
-/// expensive.
+/// A trial that took this long counts as the first sample with one CPU: loading files into memory is then insignificant, and repeating it would
+/// take too long.
 const LONG_TRIAL: f64 = 5.0;
 
 /// Is notified of progress.
 pub trait Observer: RunObserver {
-    /// What the command runs against is being prepared.
+    /// The service is being prepared.
     fn preparing(&mut self) {}
     /// The trial is over; all runs may take this many seconds more.
     fn trial_done(&mut self, seconds: f64, run: &Run);
@@ -47,7 +47,7 @@ pub struct Results {
 /// What ended the rounds early, and how many runs were over.
 type EndedEarly = (Trouble, usize);
 
-/// Measures: a trial on one CPU, which only counts if it was long, then the rounds, every other one backwards.
+/// Measures: first a trial on one CPU, which counts only if it was long, then the rounds, every other one backwards.
 pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
@@ -121,7 +121,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
     }
 }
 
-/// What every run is made with.
+/// Common parameters of all runs.
 struct Runner<'a> {
     job: &'a Job,
     service: Option<&'a mut Running>,

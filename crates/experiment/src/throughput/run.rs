@@ -101,7 +101,7 @@ pub(super) fn run_step(
     })
 }
 
-/// One copy per CPU, or one for all of them.
+/// One copy per CPU, or a single one for all of them.
 fn place_copies(job: &Job, cpus: &[u32], set: CpuList) -> Vec<PlacedCopy> {
     let place = |cpus: CpuList| {
         let mut values = job.values.clone();

@@ -1,4 +1,4 @@
-//! A program that runs beside what is measured, from its preparation to its end.
+//! A program that runs during a measurement, from its preparation to its end.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::recipes::template::{Template, Values, fill_all};
 /// The time limit for a service to get ready, and for each of its other commands.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two questions whether it is ready.
+/// Interval between readiness checks.
 const ASK: Duration = Duration::from_millis(50);
 
 /// The time limit for a killed service to end.
@@ -27,7 +27,7 @@ const DYING: Duration = Duration::from_secs(1);
 /// How much output of its commands is saved.
 const KEPT: usize = 64 << 10;
 
-/// A service that runs.
+/// A running service.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
@@ -35,12 +35,12 @@ pub(super) struct Running {
     log: PathBuf,
 }
 
-/// What all commands of a service are run with.
+/// Common parameters of all commands of a service.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
-    /// What their places are filled with.
+    /// The values of their placeholders.
     pub(super) values: &'a Values,
-    /// What they have in their environment beside ours.
+    /// Additional environment variables.
     pub(super) environment: &'a [(OsString, OsString)],
     /// Where they start.
     pub(super) folder: &'a Path,
@@ -80,7 +80,7 @@ fn name_program(argv: &[OsString]) -> String {
     argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Runs a command beside the service, which must succeed.
+/// Runs a command while the service runs; it must succeed.
 fn run_command(command: &[Template], setting: Setting, patience: Duration) -> Result<(), Trouble> {
     let argv = fill_all(command, setting.values);
     let captured = Output::Capture { limit: KEPT };
@@ -120,7 +120,7 @@ impl Running {
         }
     }
 
-    /// `Err` when it has exited on its own.
+    /// `Err` if it has exited on its own.
     pub(super) fn check(&mut self, stop: &Stop) -> Result<(), Trouble> {
         if let Some(signal) = stop.signal() {
             return Err(Trouble::Stopped(signal));
@@ -131,13 +131,13 @@ impl Running {
         Err(self.trouble(&format!("{how} during the run")))
     }
 
-    /// What it did, with what it printed last.
+    /// How it ended, with its last output.
     fn trouble(&self, did: &str) -> Trouble {
         let (program, output) = (&self.program, self.read_last_output());
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// `Err` if it ends within a moment: a large process takes a while to end.
+    /// `Err` if it ends soon: a large process takes a while to end.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {
@@ -158,7 +158,7 @@ impl Running {
         }
     }
 
-    /// CPU seconds it has used until now.
+    /// CPU seconds used so far.
     pub(super) fn cpu_seconds(&self) -> f64 {
         Stat::read(self.child.pid()).map_or(0.0, |stat| stat.all_ticks() as f64 / USER_HZ)
     }

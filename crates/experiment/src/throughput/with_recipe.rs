@@ -1,4 +1,4 @@
-//! A command or a recipe with everything beside it: its folder, its service, and the guard over all its processes.
+//! A command or recipe with its folder, its service, and the guard over all its processes.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use super::{Job, Plan};
 use crate::copies::RunOptions;
 use crate::failure::Trouble;
 
-/// Everything that starts a process: what was made is gone in the reverse order, whatever happened.
+/// Everything needed to start a process; it is removed in reverse order in any case.
 pub fn measure_job(
     job: &Job,
     plan: &Plan,

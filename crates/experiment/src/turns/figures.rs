@@ -1,4 +1,4 @@
-//! Commands run alternately, as results of one record.
+//! Results of alternating commands in one record.
 
 use measure::command;
 use record::in_turn::{COVERAGE_OF, name_commands};

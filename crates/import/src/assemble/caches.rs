@@ -11,10 +11,10 @@ use crate::facts::{CacheFact, CacheName, CacheRow, Facts, Lscpu, key};
 /// Most caches of one kind.
 const MOST: u32 = 8192;
 
-/// Models whose two last-level caches are of different sizes.
+/// Models with two last-level caches of different sizes.
 const UNEVEN_MODELS: &[&str] = &["X3D", "Ryzen AI 9"];
 
-/// A kind of cache, bytes of a line, and ways.
+/// A kind of cache, its line size in bytes, and its ways.
 type Known = (CacheFact, Option<u32>, Option<u32>);
 
 /// Fills [`Machine::caches`].
@@ -68,8 +68,8 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
 }
 
-/// The rows of `lscpu -C`, which show the size of the first cache and the sum: if all can have the first one's size, how many
-/// there are; and whether they can.
+/// The rows of `lscpu -C`, which show the size of the first cache and the sum of all: the number of caches if all can have the size of the first,
+/// and whether they can.
 fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     let mut known = Vec::new();
     let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
@@ -99,7 +99,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     (known, even)
 }
 
-/// Whether the number of CPUs shows that cores have different numbers of threads: cores of two kinds.
+/// Whether the number of CPUs shows that cores have different numbers of threads, so that there are two kinds of core.
 fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     let [kind] = lscpu.kinds.as_slice() else { return false };
     let threads = kind.count(key::THREADS_PER_CORE).zip(machine.counts.cores);
@@ -107,7 +107,7 @@ fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     lscpu.machine.get(key::OFFLINE).is_none() && all.is_some() && all != machine.counts.cpus_present
 }
 
-/// Whether the numbers and sizes fit cores of one kind: the same number of each for every core, none without a size.
+/// Whether numbers and sizes are consistent with one kind of core: every core has the same number of each cache, and all sizes are known.
 fn is_even(known: &[Known], machine: &Machine) -> bool {
     let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.cache.0 <= 2);
     let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
@@ -119,7 +119,7 @@ fn is_even(known: &[Known], machine: &Machine) -> bool {
 /// The CPUs of each cache, by level and kind.
 type Shared = BTreeMap<CacheName, Vec<CpuList>>;
 
-/// Which CPUs share each cache, by the rows of `lscpu -e` and `-p`.
+/// The CPUs that share each cache, from the rows of `lscpu -e` and `-p`.
 fn shared(facts: &Facts) -> Shared {
     let mut by_number: BTreeMap<(CacheName, u32), CpuList> = BTreeMap::new();
     for row in facts.rows.iter().filter(|row| row.online) {
@@ -134,8 +134,8 @@ fn shared(facts: &Facts) -> Shared {
     lists
 }
 
-/// What follows from the number of caches alone: one belongs to all CPUs, as many as CPUs belong to one each. Otherwise
-/// the list is empty: unknown.
+/// What can be derived from the number of caches alone: a single cache belongs to all CPUs; if there are as many caches as CPUs, each belongs to
+/// one CPU. Otherwise unknown, and the list is empty.
 fn by_count(fact: &CacheFact, online: &CpuList, cores: Option<u32>) -> Vec<CpuList> {
     let single = |id: u32| [id].into_iter().collect::<CpuList>();
     match fact.instances {

@@ -80,7 +80,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
 }
 
-/// Without another source: what whole SMBIOS tables agree on.
+/// If there is no other source: the values on which whole SMBIOS tables agree.
 pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, Origin)> {
     let [first, others @ ..] = facts.populated.as_slice() else { return Vec::new() };
     let known = [machine.counts.packages, machine.counts.cores, machine.counts.cpus_present];
@@ -103,8 +103,8 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
         .collect()
 }
 
-/// The core of a row, with its L1d if needed: a kernel of Arm may number cores within clusters that lscpu does not show. CPUs then
-/// share core numbers by chance, but each has an L1d of its own.
+/// The core of a row, with its L1d cache if needed: on Arm the kernel may number cores within clusters that lscpu does not show. Unrelated CPUs
+/// then have the same core number, but each has its own L1d cache.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
     let l1 = |row: &CpuRow| {
         row.caches.iter().find(|(cache, _)| *cache == (1, CacheKind::Data)).map(|(_, number)| *number)
@@ -168,8 +168,7 @@ fn siblings(cpus: &mut [Cpu]) {
     }
 }
 
-/// What follows from counts alone: with one thread per core each CPU is a core; with one core it has all CPUs; with one
-/// package it has all of them.
+/// What can be derived from counts alone: with one thread per core, each CPU is a core; a single core or a single package has all CPUs.
 fn by_counts(machine: &mut Machine) {
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
     let (cores, packages) = (machine.counts.cores, machine.counts.packages);
@@ -284,7 +283,7 @@ fn nodes(
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
-/// If two lists of CPUs disagree, the nodes' lists are cut to the other one.
+/// If two lists of CPUs disagree, the lists of the nodes are cut to the other one.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };

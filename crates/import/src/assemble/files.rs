@@ -1,4 +1,4 @@
-//! Files of the machine quoted by texts: read like a machine's own, and added to the tools' output.
+//! Files of the machine that texts quote: read with the same code as on the machine itself, and added to the output of the tools.
 
 use record::import::Origin;
 use record::{Machine, Snapshot, Text, text};
@@ -9,7 +9,7 @@ use crate::error::{Clash, Error};
 use crate::facts::{Facts, Lscpu, key};
 use crate::sink::fill;
 
-/// Adds the content of files to the inventory and the state, and returns the place of each.
+/// Adds the content of files to the inventory and the state, and returns where each value went.
 pub(super) fn read(
     facts: &Facts,
     lscpu: &Lscpu,
@@ -76,7 +76,7 @@ fn files(
     Ok(read.map(|(path, fact)| (place(path), fact.origin.clone())).collect())
 }
 
-/// The path of a file without user-chosen names.
+/// The path of a file, without names chosen by the user.
 fn place(path: &str) -> String {
     match path.strip_prefix("/sys/fs/cgroup/").and_then(|rest| rest.rsplit_once('/')) {
         Some((_, file)) => format!("/sys/fs/cgroup/*/{file}"),

@@ -7,8 +7,8 @@ use record::import::{Contradiction, Origin, Withheld};
 use crate::error::{Clash, Error};
 use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, architecture, contradict, key};
 
-/// Merges the outputs of lscpu: the later ones add to the first, or describe a later state. Two that cannot be of the
-/// same machine are refused.
+/// Merges the outputs of lscpu: later ones add to the first, or describe a later state. Two outputs that cannot be from the same machine are
+/// refused.
 pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Result<Lscpu, Error> {
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
@@ -68,7 +68,7 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
     merged.vulnerabilities.extend(next.vulnerabilities);
 }
 
-/// The processor family of an architecture: processors of one run kernels and programs of several.
+/// The processor family of an architecture: its processors can run kernels and programs of several architectures.
 fn family(word: &str) -> &str {
     match architecture(word) {
         word if word.starts_with("armv") || word == "armhf" => "aarch64",
@@ -92,7 +92,7 @@ fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
-/// Refuses caches of `lscpu -C` that differ from the list's.
+/// Refuses caches from `lscpu -C` that differ from those in the list.
 pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     for row in &facts.cache_rows {
         let Some(all) = row.bytes.1 else { continue };
@@ -116,7 +116,7 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// Why the rows of `lscpu -e` are not used: some are missing. Refuses rows of other CPUs than the list has.
+/// The reason for not using the rows of `lscpu -e`: some are missing. Refuses rows for CPUs that are not in the list.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
@@ -151,7 +151,7 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
     Ok(None)
 }
 
-/// Merges the outputs of numactl and numastat. Refuses contradictions between them, and with lscpu.
+/// Merges the outputs of numactl and numastat. Refuses contradictions between them and with lscpu.
 pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, Error> {
     let mut merged = Numactl::default();
     for output in outputs {

@@ -7,7 +7,7 @@ const TAGS: &str = "\
     a article b blockquote body br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 head hr html i \
     kbd li ol p pre samp section small span strong sub summary sup table tbody td th thead tr tt u ul";
 
-/// The longest tag that is looked for, attributes included.
+/// Length of the longest recognised tag, including attributes.
 const LONGEST_TAG: usize = 400;
 
 /// The line without tags and with entities replaced by their characters; several lines if it contains `<br>`.
@@ -45,7 +45,7 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
     pieces.into_iter().map(Cow::Owned).collect()
 }
 
-/// The name of the tag that `text` begins with, in lower case, and its length.
+/// Name, in lower case, and length of the tag at the beginning of `text`.
 fn tag(text: &str) -> Option<(&'static str, usize)> {
     // Forums and trackers have tags in brackets, too few to look far.
     let of_forum = text.starts_with('[');
@@ -60,7 +60,7 @@ fn tag(text: &str) -> Option<(&'static str, usize)> {
     (!of_forum || matches!(known, "code" | "pre")).then_some((known, end + 1))
 }
 
-/// The character of the entity that `text` begins with, and its length.
+/// Character and length of the entity at the beginning of `text`.
 fn entity(text: &str) -> Option<(char, usize)> {
     let end = text.bytes().take(10).position(|byte| byte == b';')?;
     let character = match text[..end].strip_prefix('&')? {
@@ -86,7 +86,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
     Some((character, end + 1))
 }
 
-/// The line without the marks of quoting before it (`> `, also nested).
+/// The line without quote marks at its beginning (`> `, also nested).
 pub(super) fn without_quotes(line: &str) -> &str {
     let mut text = line;
     while let Some(after) = text.trim_start_matches(' ').strip_prefix('>') {
@@ -134,7 +134,7 @@ pub(super) fn row(line: &str) -> Option<Vec<&str>> {
     Some(inner.strip_suffix('|').unwrap_or(inner).split(ends_cell).map(str::trim).collect())
 }
 
-/// Whether these cells are the ruler below a table's head.
+/// Whether these cells form the separator line below the head of a table.
 pub(super) fn is_ruler(cells: &[&str]) -> bool {
     cells.iter().all(|cell| cell.len() >= 2 && cell.chars().all(|c| matches!(c, '-' | ':')))
 }

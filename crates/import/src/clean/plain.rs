@@ -1,8 +1,8 @@
-//! A line without what terminals interpret: colours, titles, cursor movements, overwritten progress.
+//! A line without terminal control: colours, titles, cursor movements, overwritten progress messages.
 
 use std::borrow::Cow;
 
-/// Whether a line is not text at all: zero bytes, or more control and broken characters than a text has.
+/// Whether a line is not text: it has zero bytes, or more control characters and invalid characters than occur in text.
 pub(super) fn is_binary(line: &str) -> bool {
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in line.chars().take(4096) {
@@ -18,7 +18,7 @@ pub(super) fn is_binary(line: &str) -> bool {
     odd * 2 > all
 }
 
-/// Without escape sequences (ECMA-48), backspaces and invisible characters; odd spaces become usual ones.
+/// The line without escape sequences (ECMA-48), backspaces and invisible characters; unusual space characters become plain spaces.
 pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
     let odd = |c: char| {
         matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{a0}'
@@ -42,7 +42,7 @@ pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Without colours whose escape character was lost: `[1;31m`, `[0m`.
+/// The line without colour codes that lost their escape character: `[1;31m`, `[0m`.
 fn without_orphans(line: &str) -> Cow<'_, str> {
     let colour = |rest: &str| {
         let inner = rest.strip_prefix('[')?;
@@ -91,13 +91,13 @@ fn behind_parameters(text: &str) -> &str {
     rest.strip_prefix(|c| ('\u{40}'..='\u{7e}').contains(&c)).unwrap_or(rest)
 }
 
-/// A line without the keys that a terminal showed before it: `^C` and others that end a program.
+/// A line without echoed control keys before it: `^C` and others that end a program.
 pub(super) fn without_keys(line: &str) -> &str {
     let rest = line.trim_start();
     ["^C", "^\\", "^Z"].iter().find_map(|key| rest.strip_prefix(key)).unwrap_or(line)
 }
 
-/// The rest of a line in which CR sets the cursor back.
+/// What is left of a line in which CR returns the cursor to the beginning.
 pub(super) fn last_state(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default()
 }

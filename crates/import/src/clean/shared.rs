@@ -1,4 +1,4 @@
-//! Prefixes before the lines of a text, added by its carrier: time stamps of logs, line numbers, comment signs.
+//! Prefixes added to the lines of a text by whatever carried it: time stamps of logs, line numbers, comment signs.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ const HEADS_OF_CHANGES: &str = "--- |+++ |@@ |diff --git |index |new file mode "
 /// The number of lines searched for a shared prefix.
 const LOOKED_AT: usize = 400;
 
-/// Fewer lines share a prefix by chance.
+/// A smaller number of lines may share a prefix by chance.
 const FEWEST: usize = 3;
 
 /// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, GitLab's, Docker's and Kubernetes', journald's, those of
@@ -104,7 +104,7 @@ fn is_place(prefix: &str) -> bool {
     named || letters.is_empty() && !word.is_empty() || word.starts_with('[') && word.len() <= 40
 }
 
-/// The beginning of a line, which contains all of this.
+/// The beginning of a line, if it contains all of this.
 fn front(line: &str) -> &str {
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }
@@ -134,7 +134,7 @@ fn may_be_stamped(line: &str) -> bool {
         || line.contains(" kernel: ")
 }
 
-/// `   12  text`, `12: text`, `12|text`: the number of a line and the line.
+/// `   12  text`, `12: text`, `12|text`: a line number and the line.
 fn split_number(line: &str) -> Option<(u64, &str)> {
     let text = line.trim_start();
     let text = text
@@ -152,8 +152,7 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
 /// The keys of what was printed in objects of a log: Docker's, journald's, those of loggers.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
-/// The lines of a string of JSON: a string on a line of its own, as in notebooks and Ansible, or a long one with line ends
-/// inside.
+/// The lines in a JSON string: a string alone on its line, as in notebooks and Ansible, or a long one that contains line ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     if !line.contains('"') {
         return None;

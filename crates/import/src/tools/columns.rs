@@ -30,7 +30,7 @@ pub(super) const VMSTAT: Tool = tool("vmstat", |line, _| {
 /// mpstat and sar.
 pub(super) const SYSSTAT: Tool = tool("sar and mpstat", |line, _| head(line.text).is_some());
 
-/// What a column is of, and its word for it.
+/// The subject of a column, and its name there.
 fn meaning(column: &str) -> Option<(&'static str, String)> {
     static NAMES: OnceLock<HashMap<&str, (&str, &str)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
@@ -52,7 +52,7 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
     state.or(named.map(str::to_owned)).map(|state| ("state", state))
 }
 
-/// A row's words without the time before them, and whether they are a mean of all.
+/// The words of a row without the time at its beginning, and whether the row is a mean of all.
 fn without_time(text: &str) -> (Vec<&str>, bool) {
     let words = scan::words(text);
     let is_time = |word: &&&str| {
@@ -66,7 +66,7 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
     (words[times.max(usize::from(mean))..].to_vec(), mean)
 }
 
-/// The columns that a head names.
+/// The columns named in a head.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
     let marks = |text: &str| text.contains("ldavg-") || text.contains(" swpd ");
@@ -98,7 +98,7 @@ fn is_turbostat(columns: &[String]) -> bool {
     columns.iter().any(|column| matches!(column.as_str(), "Bzy_MHz" | "TSC_MHz" | "Avg_MHz" | "TSC"))
 }
 
-/// Results of one column and CPU: of each interval, and the mean that the tool prints at the end.
+/// The results of one column for one CPU: one per interval, and the mean printed at the end.
 #[derive(Default)]
 struct Column {
     samples: Vec<f64>,

@@ -1,4 +1,4 @@
-//! dmidecode: the text of any version, whole or filtered by grep, its bytes (`-u`), and the table written by `--dump-bin`.
+//! dmidecode: the text of any version, complete or filtered by grep, the bytes printed by `-u`, and the table written by `--dump-bin`.
 
 mod bytes;
 
@@ -30,7 +30,7 @@ const SYSTEM: &[SystemRow] = &[
     (2, &["Manufacturer", "Product Name"], "machine.system.board", |system| &mut system.board),
 ];
 
-/// The type of the structure that begins at a line, and its handle; a title has none (`-q` prints no handles).
+/// The type of the structure that begins at a line, and its handle; a title has no handle (`-q` does not print any).
 fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     if let Some(rest) = text.strip_prefix("Handle 0x") {
         let (handle, rest) = rest.split_once(',')?;
@@ -40,7 +40,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     titles().find(|(_, title)| *title == text).map(|(kind, _)| (None, kind))
 }
 
-/// The type of the structures behind lines filtered by grep: of `dmidecode -t 17 | grep Speed`.
+/// The type of the structures from which grep took lines, as in `dmidecode -t 17 | grep Speed`.
 fn searched(command: &Command) -> Option<u32> {
     let (own, _) = command.text.split_once('|')?;
     let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
@@ -68,7 +68,7 @@ struct Structure {
     kind: u32,
     handle: Option<u32>,
     titled: bool,
-    /// A field's line has followed.
+    /// Whether the line of a field has followed.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
     /// Its bytes from `-u`, and their first line.
@@ -110,16 +110,16 @@ impl Structure {
 
 #[derive(Default)]
 struct Text {
-    /// The type of the structures behind single lines without a head.
+    /// The type of the structures to which single lines without a head belong.
     searched: Option<u32>,
     structure: Option<Structure>,
     /// Handles of the memory arrays, memory devices and processors read so far.
     seen: BTreeSet<u32>,
-    /// Memory arrays by their handles, with the number of slots of the system's.
+    /// Memory arrays by their handles, with the number of slots for system memory.
     arrays: BTreeMap<String, Option<u32>>,
-    /// Arrays that devices name.
+    /// Arrays to which devices refer.
     named: BTreeSet<String>,
-    /// The line of the first array of the system.
+    /// The line of the first array of system memory.
     array: Option<Origin>,
     /// A structure has been read.
     closed: bool,
@@ -137,7 +137,7 @@ const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem
 
 /// The largest accepted number of slots of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
-/// Fields kept of one structure.
+/// Maximum number of fields kept from one structure.
 const MOST_FIELDS: usize = 64;
 
 impl Reader for Text {
@@ -299,7 +299,7 @@ impl Text {
         }
     }
 
-    /// A processor. Populated sockets are counted if their whole structures are there.
+    /// A processor. Populated sockets are counted if their structures are complete.
     fn processor(&mut self, structure: &Structure, sink: &mut Sink) {
         let empty = structure.get("Status").is_some_and(|status| status.value.starts_with("Unpopulated"));
         if empty || !structure.is("Type", "Central Processor") {

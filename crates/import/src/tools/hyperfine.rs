@@ -1,5 +1,4 @@
-//! hyperfine's exports: JSON with every run and CSV. Its text and its table in Markdown, which contain means, are
-//! patterns.
+//! hyperfine's exports: JSON, which contains every run, and CSV. Its text and its Markdown table, which contain means, are read with patterns.
 
 use record::command_line::comparable_name;
 use record::units::scale_of;
@@ -7,15 +6,15 @@ use serde_json::Value;
 
 use crate::reading::*;
 
-/// A time of a command.
+/// One time of a command.
 fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
     scan::run_time(Some(&comparable_name(command)), state, seconds)
 }
 
-/// The beginning of `--export-csv`; columns of parameters follow.
+/// The first columns of `--export-csv`; columns for parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 
-/// The same since 2.0; columns of other results may follow or be missing.
+/// The same since version 2.0; columns for other results may follow or be missing.
 const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
 
 /// `--export-json`.
@@ -92,7 +91,7 @@ impl Reader for JsonReader {
     }
 }
 
-/// Means of CPU time, the only statistic of it that hyperfine saves.
+/// Means of the CPU time, for which hyperfine saves no other statistic.
 fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut Sink) {
     for (state, seconds) in ["user", "system"].into_iter().zip(seconds) {
         if let Some(seconds) = seconds {

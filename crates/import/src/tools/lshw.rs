@@ -1,4 +1,4 @@
-//! lshw: the banks of the memory, as listed in its text, its JSON and its tables (`-short`, `-businfo`).
+//! lshw: the memory banks, as listed in its text, its JSON and its tables (`-short`, `-businfo`).
 
 use record::text;
 
@@ -6,7 +6,7 @@ use super::memory::{self, Listed};
 use crate::facts;
 use crate::reading::*;
 
-/// The class of a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
+/// The class in a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
 fn class(text: &str) -> Option<&str> {
     let ((), rest) = scan::find_start(&[("*-", ()), ("\"id\" : \"", ())], text.trim())?;
     rest.split([':', '"', ' ']).next().filter(|name| !name.is_empty())
@@ -23,7 +23,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
     (a_key && line.starts_with([' ', '\t'])).then_some((key, facts::strip_comment(value)))
 }
 
-/// The position of the classes below the head of a table.
+/// The position of the class column, from the head of a table.
 fn class_column(text: &str) -> Option<usize> {
     let table = scan::begins(text.trim_start(), "H/W path |Bus info ");
     text.find("Class").filter(|_| table && text.ends_with("Description"))
@@ -45,7 +45,7 @@ struct Listing {
     bank: Listed,
     /// The subject of the lines: `bank`, or `memory` for all banks together.
     class: String,
-    /// The position of the classes in a table's rows.
+    /// The position of the class in the rows of a table.
     column: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Listing {
         Fit::Taken
     }
 
-    /// The value of a line for a bank, or for all together.
+    /// The value of a line for one bank, or for all together.
     fn take(&mut self, key: &str, value: &str, line: Line, sink: &mut Sink) {
         let origin = sink.origin(line);
         match (self.class.as_str(), key) {
@@ -138,8 +138,7 @@ impl Listing {
     }
 }
 
-/// The clock is not a speed (lshw counts its hertz in 32 bits, too few for DDR5); people mistake its period for a
-/// latency.
+/// The clock is not used as the speed (lshw counts hertz in 32 bits, too few for DDR5), and the period after it is easily mistaken for a latency.
 fn note_period(value: &str, sink: &mut Sink) {
     let Some((mhz, period)) =
         value.split_once("MHz (").and_then(|(mhz, rest)| Some((mhz, rest.strip_suffix(')')?)))

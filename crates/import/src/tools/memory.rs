@@ -1,4 +1,4 @@
-//! Memory devices as tools list them: each format is a table of its labels and their fields.
+//! Memory devices as listed by tools: each format is a table of labels and the corresponding fields.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ pub(super) fn rows(kind: &'static str) -> impl Iterator<Item = [&'static str; 4]
     scan::rows(include_str!("memory.txt")).filter(move |row: &[&str; 4]| row[0] == kind)
 }
 
-/// Placeholders that firmware and tools write.
+/// Placeholders written by firmware and tools.
 const NOTHING: &str = "NULL|NO DIMM|Other|[Empty]|[empty]";
 
 /// A meaningful text.
@@ -24,7 +24,7 @@ pub(super) fn meaningful(value: &str) -> Option<String> {
         .filter(|_| !value.starts_with('<') && !scan::is_one_of(value, NOTHING))
 }
 
-/// A size with its unit, or in bytes as in JSON.
+/// A size with a unit, or in bytes as in JSON.
 pub(super) fn size(value: &str) -> Option<u64> {
     let bare = || value.parse().ok().filter(|bytes| (1 << 20..1 << 60).contains(bytes));
     facts::parse_size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
@@ -45,7 +45,7 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// A whole device of a table.
+    /// A complete device from a table.
     pub(super) fn of_table(device: &MemoryDevice, origin: Origin) -> Self {
         let fields = serde_json::to_value(device).ok().and_then(|device| device.as_object().cloned());
         Self { fields: fields.unwrap_or_default(), origins: vec![("", origin)] }
@@ -56,7 +56,7 @@ impl Listed {
         self.fields.insert(field.to_owned(), value.into());
     }
 
-    /// Notes the source of a field.
+    /// Records the source of a field.
     pub(super) fn note(&mut self, field: &'static str, origin: Origin) {
         self.origins.push((field, origin));
     }
@@ -98,8 +98,8 @@ impl Listed {
         self.set(field, read);
     }
 
-    /// Adds a device with known values. A slot with the same locator as one of an earlier output is the same slot; if they
-    /// differ, the record follows the later one and reports it.
+    /// Adds a device with known values. A slot with the same locator as in an earlier output is the same slot; if the values differ, the record
+    /// contains the later ones and reports the difference.
     pub(super) fn push(self, sink: &mut Sink) {
         let Listed { fields, origins } = self;
         let device: MemoryDevice = serde_json::from_value(Value::Object(fields)).unwrap_or_default();
@@ -154,22 +154,22 @@ impl Listed {
     }
 }
 
-/// The path of a field of the device that is added next.
+/// The path of a field in the next device to be added.
 pub(super) fn path(field: &str, sink: &Sink) -> String {
     format!("machine.memory_devices[{}].{field}", sink.draft.machine.memory_devices.len())
 }
 
-/// Possible memory speeds, MT/s: SDRAM's slowest to above HBM4's and GDDR7's. Firmware that does not know writes 32,768.
+/// Possible memory speeds, MT/s: from the slowest SDRAM to above HBM4 and GDDR7. Firmware that does not know the speed writes 32,768.
 pub(super) fn is_speed(mt_s: f64) -> bool {
     mt_s != 32_768.0 && (10.0..=40_000.0).contains(&mt_s)
 }
 
-/// Reports that no memory has such a speed.
+/// Reports a speed that no memory has.
 pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, sink: &mut Sink) {
     sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a plausible memory speed"), origin);
 }
 
-/// Reports that a value which begins as a number is not read.
+/// Reports that a value which begins like a number is not read.
 pub(super) fn lose(path: &str, value: &str, origin: Origin, sink: &mut Sink) {
     if value.starts_with(|c: char| c.is_ascii_digit()) && value.contains(|c: char| ('1'..='9').contains(&c)) {
         sink.withhold_at(path, format!("{value:.60} is not understood"), origin);
@@ -181,14 +181,14 @@ fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     one.locator.is_some() && one.locator == other.locator && banks
 }
 
-/// Whether two devices in one slot are different ones, and not one with other settings.
+/// Whether two devices in one slot are different devices, and not the same device with other settings.
 fn is_another_device(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     let sizes = one.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other);
     let parts = one.part.as_ref().zip(other.part.as_ref()).is_some_and(|(one, other)| one != other);
     sizes || parts
 }
 
-/// The differences of two outputs on one slot.
+/// The differences between two outputs for one slot.
 fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
     let speeds =
         |device: &MemoryDevice| [device.configured_mt_s, device.rated_mt_s].map(|mt_s| mt_s.map(u64::from));

@@ -25,7 +25,7 @@ const PARTS: &[(&str, Part)] = &[
 /// The text before the nodes of a matrix's columns.
 const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
 
-/// Mixes of reads and writes by the words of the peak bandwidths, in lower case.
+/// Mixes of reads and writes by their names in the list of peak bandwidths, in lower case.
 const MIXES: &str = "all reads=read|3:1 reads-writes=3:1 reads-writes|2:1 reads-writes=2:1 reads-writes|\
     1:1 reads-writes=1:1 reads-writes|stream-triad like=triad";
 
@@ -44,12 +44,11 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Bytes of a buffer that exceeds the caches of one CPU, with one such buffer per thread: the largest last-level cache of a die is
-/// half of it.
+/// Size in bytes of a buffer that exceeds the caches of one CPU, with one such buffer per thread: twice the largest last-level cache of a die.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
-/// Bytes of `Using buffer size of 10.000MiB`, followed by more words in some parts; in older versions `MB`.
+/// The bytes in `Using buffer size of 10.000MiB`, which more words follow in some parts; older versions print `MB`.
 fn buffer(text: &str) -> Option<u64> {
     let rest = text.strip_prefix("Using buffer size of ")?;
     let size = rest.split(['/', ' ']).next()?;
@@ -75,16 +74,16 @@ struct MlcReader {
     done: Vec<Part>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
-    /// Whether the writer owns the address, or the reader.
+    /// Whether the writer or the reader owns the address.
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     random: bool,
     /// Bytes of the buffer that each thread reads, if known.
     buffer: Option<u64>,
     begun: bool,
-    /// The table under this heading has rows.
+    /// Whether the table below this heading has rows.
     has_rows: bool,
-    /// Another table has begun after them.
+    /// Whether another table has begun after them.
     in_second: bool,
 }
 
@@ -96,7 +95,7 @@ impl MlcReader {
         m
     }
 
-    /// `Numa node         0         1`, or above it a head of rows alone.
+    /// `Numa node         0         1`, or the head of the rows alone on the line above.
     fn head(&mut self, text: &str) {
         let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
         if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {

@@ -1,4 +1,4 @@
-//! The supported tools. A new one is one new file here and its line in [`TOOLS`].
+//! The supported tools. To add one, add one file here and its line in [`TOOLS`].
 
 pub(crate) mod columns;
 mod cyclictest;
@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use crate::tool::Tool;
 
-/// Every tool. If the opening lines of two could be the same, the earlier one is asked first.
+/// All tools. If two could have the same opening line, the earlier one is asked first.
 const TOOLS: &[Tool] = &[
     files::FILES,
     perf_stat::PERF_STAT,

@@ -5,7 +5,7 @@ use record::CpuList;
 use crate::facts::{self, Numactl as Facts};
 use crate::reading::*;
 
-/// The most accepted nodes; Linux has at most 1024.
+/// Maximum number of accepted nodes; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;
 
 /// A node's number.
@@ -54,9 +54,9 @@ pub(super) const NUMACTL: Tool = Tool {
 
 struct Hardware {
     output: Facts,
-    /// The node whose CPUs continue in a line of numbers alone, if a mail was wrapped.
+    /// The node whose CPUs continue on a line that has only numbers, if a mail program wrapped the text.
     open: Option<u32>,
-    /// The distance table has begun.
+    /// Whether the distance table has begun.
     rows: bool,
 }
 

@@ -6,10 +6,10 @@ use crate::reading::*;
 /// The beginning of an output.
 const HEAD: &str = "Per-node system memory usage (in MB";
 
-/// How far a sum of printed values may be from the printed sum, MB for each: some versions print whole MB.
+/// Allowed difference between the sum of the printed values and the printed sum, MB per value; some versions print whole MB.
 const ROUNDED_BY: f64 = 1.0;
 
-/// The rows to read, and their fields.
+/// The rows that are read, and their fields.
 const ROWS: [(&str, &str); 2] = [("MemTotal", "bytes"), ("MemFree", "free_bytes")];
 
 /// `numastat -m`.
@@ -24,7 +24,7 @@ struct NumastatReader {
     head: bool,
     /// The nodes of the columns of this part of the table; `None` for their sum.
     columns: Vec<Option<u32>>,
-    /// Each row's values so far, by column.
+    /// The values of each row so far, by column.
     rows: [Vec<(Option<u32>, f64, PendingLine)>; 2],
 }
 

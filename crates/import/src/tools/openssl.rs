@@ -7,7 +7,7 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Default block sizes of every version, in bytes: up to 1.0.2 without the last.
+/// Default block sizes of all versions, in bytes; up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 
 /// Most block sizes of a row.
@@ -57,7 +57,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
     scan::all(scan::words(&rest), size).filter(|sizes| !sizes.is_empty())
 }
 
-/// A row of keys, and whether its algorithm has a name alone:
+/// A row of keys, and whether its algorithm has only a name:
 ///
 /// ```text
 /// rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2
@@ -65,7 +65,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
 ///  ML-KEM-512 0.000012s 0.000010s 0.000015s   83333.3  100000.0  66666.7
 /// ```
 ///
-/// If a margin broke the row, the last rates are missing.
+/// If the row was wrapped at a margin, the last rates are missing.
 fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let seconds = |word: &&str| word.strip_suffix('s').and_then(parse_plain).is_some();
@@ -159,7 +159,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 struct Rate {
     name: String,
     bytes: Option<u64>,
-    /// The work, if it is not bytes.
+    /// The operation, if the rates do not count bytes.
     work: Option<&'static str>,
     value: f64,
     line: PendingLine,
@@ -178,11 +178,11 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// A child's line stands alone.
+    /// Whether the line of a child process stands alone.
     sent: bool,
-    /// It printed its progress, which children of `-multi` do in another form.
+    /// Whether it printed its progress; children of `-multi` do so in another form.
     alone: bool,
-    /// Wall time instead of CPU time was measured.
+    /// Whether wall time was measured instead of CPU time.
     elapsed: bool,
 }
 
@@ -235,7 +235,7 @@ impl SpeedReader {
         Some(())
     }
 
-    /// The algorithm of a row of keys: its name, and the work of its rates.
+    /// The algorithm of a row of keys: its name, and the operations of its rates.
     fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
         let columns = match self.columns.as_slice() {
             [] if rates.len() > 1 => vec!["signatures", "verifications", "encryptions", "decryptions"],
@@ -260,8 +260,8 @@ impl SpeedReader {
         multi.or((self.forked > 0).then_some(self.forked)).or(alone.then_some(1))
     }
 
-    /// Whether the rates were measured through the EVP interface, which uses the CPU's own instructions. Up to 1.1 the
-    /// form of the name shows it; since 3.0 every cipher uses it.
+    /// Whether the rates were measured through the EVP interface, which uses special instructions of the CPU. Up to 1.1 the form of the name
+    /// shows this; since 3.0 every cipher uses it.
     fn evp(&self, name: &str) -> bool {
         if self.command.words.len() > 1 {
             return self.command.has("-evp");

@@ -1,5 +1,4 @@
-//! Results from tables or prose of articles, written down one per line: the sources of reference machines.
-//! `docs/published.md` describes the form.
+//! Results copied from tables or prose in articles, one per line: the sources of reference machines. `docs/published.md` describes the format.
 
 use record::metrics::Definition;
 use record::{Key, Machine, units};
@@ -24,7 +23,7 @@ struct PublishedReader {
     facts: usize,
 }
 
-/// The most facts of one list, each of which is tried in the whole inventory.
+/// Maximum number of facts in one list; each is tested in the whole inventory.
 const MOST_FACTS: usize = 1000;
 
 impl Reader for PublishedReader {
@@ -80,12 +79,12 @@ pub(super) fn add_fact(text: &str, line: Line, sink: &mut Sink) {
     }
 }
 
-/// A result of a table: its value, its unit and its keys.
+/// A result from a table: value, unit and keys.
 pub(crate) fn take_figure(metric: &'static Definition, text: &str, line: Line, sink: &mut Sink) {
     take(metric, parse_figure(metric, text), line, sink);
 }
 
-/// The result in a line, or why it is none.
+/// The result in a line, or the reason why it is not one.
 pub(super) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: Line, sink: &mut Sink) {
     match figure {
         Ok(m) => sink.add_figure(m, line),
@@ -140,7 +139,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     }
 }
 
-/// Whether a number is possible for any machine: for `lscpu` and `dmidecode` also.
+/// Whether a number is possible for any machine; also used for `lscpu` and `dmidecode`.
 fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
@@ -158,7 +157,7 @@ fn print_path(path: &[String]) -> String {
     path.iter().map(step).collect::<String>().trim_start_matches('.').to_owned()
 }
 
-/// Puts a value at a path; lists grow by at most one. Whether it succeeded.
+/// Puts a value at a path; lists grow by at most one element. Returns whether it succeeded.
 fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     let Some((key, rest)) = path.split_first() else {
         *value = new;
@@ -186,7 +185,7 @@ fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, 
     parse_words(metric, &split_words(rest)?)
 }
 
-/// The same from its words. A word that begins with + is a detail.
+/// The same, from the words of the line. A word that begins with + is a detail.
 pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Result<Measurement, Why> {
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
@@ -231,7 +230,7 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
     Ok(m)
 }
 
-/// A key's value: a number, a size, a switch or a word, as in records of measured results.
+/// The value of a key: a number, a size, a switch or a word, as in records of measurements.
 pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     Ok(match (key, value) {
         ("bytes", _) => Key::Count(units::parse_bytes(value).map_err(|error| error.to_string())?),
@@ -251,14 +250,14 @@ pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
     })
 }
 
-/// `2.5GHz`, `2.5 GHz` in another unit; without one it is in that unit.
+/// `2.5GHz`, `2.5 GHz`, converted to another unit; a number without a unit is already in that unit.
 fn quantity(text: &str, into: &str) -> Option<f64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     scale(number, Some(unit.trim()).filter(|unit| !unit.is_empty()).unwrap_or(into), into)
 }
 
-/// A value in the metric's unit, and the unit of work if the unit contained it.
+/// A value in the unit of the metric, and the unit of work if the unit contained one.
 fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64, Option<&'a str>)> {
     if metric.unit != "work/s" {
         return scale(number, unit, metric.unit).map(|value| (value, None));
@@ -295,7 +294,7 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
     Some(scaled).filter(|value: &f64| value.is_finite())
 }
 
-/// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
+/// Splits a text into words; blanks within quotes (`"…"`, `'…'`) belong to a word.
 pub(super) fn split_words(text: &str) -> Result<Vec<String>, Why> {
     shell_words::split(text).map_err(|_| "a quotation mark is not closed".to_owned())
 }

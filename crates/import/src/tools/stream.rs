@@ -1,5 +1,4 @@
-//! John McCalpin's STREAM, versions 5.x: the table of best rates, with the number of threads and the size of arrays
-//! that the program prints.
+//! John McCalpin's STREAM, versions 5.x: the table of best rates, with the printed number of threads and size of the arrays.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +8,8 @@ use crate::reading::*;
 
 const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
 
-/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the operation, its best rate in B/s, from a number in a
-/// power of ten of them, and its average seconds.
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the operation, its best rate in B/s (the number is multiplied by a power of
+/// ten), and its average time in seconds.
 fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     let mut words = text.split_whitespace();
     let op = scan::find(OPS, words.next()?)?;
@@ -26,7 +25,7 @@ fn head(text: &str) -> Option<Option<i32>> {
     (text.contains("Function") && text.contains("Rate")).then(unit)
 }
 
-/// The least rate that is accepted as MB/s without a head, B/s: smaller ones may be HPCC's, in GB/s.
+/// Lowest rate, in B/s, accepted as MB/s without a head; smaller numbers may be from HPCC, in GB/s.
 const LEAST_HEADLESS: f64 = 1e9;
 
 /// STREAM.
@@ -71,7 +70,7 @@ struct StreamReader {
     /// The unit of the rates, if there is a head.
     unit: Option<Option<i32>>,
     begun: bool,
-    /// The number of lines found around those of threads.
+    /// Number of the lines around the number of threads that were found.
     said: usize,
     failed: bool,
 }

@@ -1,4 +1,4 @@
-//! stress-ng: bogus operations per second of each stressor, as printed by `--metrics` and `--metrics-brief`; the output of `--yaml` is
+//! stress-ng: bogus operations per second of each stressor, as printed by `--metrics` and `--metrics-brief`; the output of `--yaml` is read with
 //! patterns.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ fn message(text: &str) -> Option<&str> {
     parse_whole(process).map(|_| message.trim())
 }
 
-/// What `--log-brief` leaves of it.
+/// What remains of it with `--log-brief`.
 fn brief(text: &str) -> Option<&str> {
     let text = text.trim();
     (message(text).is_none() && !text.is_empty()).then(|| text.strip_prefix("stress-ng: ").unwrap_or(text))
@@ -29,7 +29,7 @@ fn asked(command: Option<&Command>) -> bool {
     command.is_some_and(|command| command.text.contains("stress-ng") && command.text.contains("--log-brief"))
 }
 
-/// A result of a stressor's own: `memrate           11234.56 MB per sec read64 rate (harmonic mean of 1 instance)`.
+/// A result specific to a stressor: `memrate           11234.56 MB per sec read64 rate (harmonic mean of 1 instance)`.
 fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
     let (name, rest) = message.split_once(' ')?;
     let (value, what) = rest.trim_start().split_once(' ')?;
@@ -43,7 +43,7 @@ fn own_figure(message: &str) -> Option<(&str, f64, &str, i32)> {
 #[derive(Default)]
 struct TextReader {
     in_table: bool,
-    /// The stressors' own results follow.
+    /// Whether results specific to stressors follow.
     own: bool,
     brief: bool,
     instances: HashMap<String, u64>,

@@ -1,7 +1,7 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: its tests of CPU, memory, threads, mutexes and files, and its database workloads.
 //!
-//! Its memory test writes one block repeatedly, which measures a cache and not memory bandwidth: it becomes the
-//! throughput of a workload whose unit is a byte.
+//! Its memory test writes one block repeatedly, which measures a cache instead of memory bandwidth: its result becomes the throughput of a
+//! workload that counts bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Its output and options, from `sysbench.txt`.
+/// Its output and options, defined in `sysbench.txt`.
 fn rows(kinds: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
     scan::rows::<4>(include_str!("sysbench.txt")).filter(move |[kind, ..]| scan::is_one_of(kind, kinds))
 }
@@ -51,7 +51,7 @@ struct SysbenchReader {
     /// Means of its threads: events, and seconds within them.
     of_threads: [Option<f64>; 2],
     begun: bool,
-    /// The last line of a run has occurred.
+    /// Whether the last line of a run was read.
     over: bool,
 }
 
@@ -73,7 +73,7 @@ fn is_row_or_progress(text: &str) -> bool {
 }
 
 impl SysbenchReader {
-    /// Sets a value that may occur once.
+    /// Sets a value that may occur only once.
     fn set(&mut self, name: &'static str, value: Option<f64>, line: Line) -> Fit {
         let Some(value) = value else { return Fit::Between };
         match self.figures.insert(name, (value, line.into())) {
@@ -111,8 +111,8 @@ impl SysbenchReader {
         self.command.option(&others.chain([name]).collect::<Vec<_>>())
     }
 
-    /// The name under which runs of this test are compared: the settings that determine the work of an event; and why it
-    /// is unreliable if they are unknown.
+    /// The name under which runs of this test are compared, made from the settings that determine the work per event; and the reason why it is
+    /// unreliable if these are unknown.
     fn workload(&self) -> (String, Option<String>) {
         let named =
             || self.command.words.iter().skip(1).find(|word| !word.starts_with('-') && *word != "run");
@@ -140,8 +140,7 @@ impl SysbenchReader {
         (name, None)
     }
 
-    /// Whether the run ended with the last of a given number of events, so that its time shows the speed; otherwise it
-    /// ran for a given time.
+    /// Whether the run ended after a given number of events, so that its time shows the speed; otherwise it ran for a given time.
     fn counted(&self) -> bool {
         let option = |name| self.option(name).and_then(parse_plain);
         // Up to 0.5 the default was 10,000 events.

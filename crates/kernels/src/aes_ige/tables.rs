@@ -1,7 +1,7 @@
 //! The tables of table-driven AES, computed from its definition (FIPS 197): an S-box, and it merged with the mixing of columns into
 //! four tables of 32-bit words, 4 KiB.
 
-/// Tables that begin a cache line each, so that every machine touches as many lines.
+/// Tables that start on a cache line, so that every machine accesses the same number of lines.
 #[repr(align(64))]
 pub(super) struct Words(pub [[u32; 256]; 4]);
 /// As [`Words`], of bytes.

@@ -1,5 +1,5 @@
-//! Division of two words by one that does not change, by multiplying with its reciprocal: what carries from limb
-//! to limb in a decimal base. The instruction sets' own divisions of that shape are slow, or absent on aarch64.
+//! Division of two words by a constant word, by multiplying with its reciprocal: used for carries between limbs in a decimal base. The
+//! corresponding division instructions are slow, or absent on aarch64.
 
 /// A divisor with its reciprocal (Möller and Granlund, "Improved division by invariant integers", IEEE
 /// Transactions on Computers 60, 2011, algorithm 4).

@@ -1,9 +1,9 @@
-//! The digit of long numbers.
+//! One digit (limb) of long numbers.
 
 /// 18 decimal digits.
 pub type Limb = u64;
 
-/// What a limb counts to: 10¹⁸, because 340 products of two limbs then fit a sum of 128 bits.
+/// The base of a limb: 10¹⁸, because 340 products of two limbs then fit a sum of 128 bits.
 pub const BASE: Limb = 1_000_000_000_000_000_000;
 
 /// Decimal digits of a limb.

@@ -3,17 +3,17 @@
 use super::divide::Divider;
 use super::limb::{BASE, Limb};
 
-/// From this many limbs of the shorter number on, three half products are cheaper than four. 16 and 56
-/// were slower where it was tried, 24 and 40 alike; the columns of the schoolbook product have room for 340 limbs.
+/// With at least this many limbs in the shorter number, three half products are cheaper than four. In tests, 16 and 56 were slower, 24 and 40
+/// equal; the columns of the schoolbook product have room for 340 limbs.
 const KARATSUBA: usize = 32;
 
 /// Divides by [`BASE`].
 const BY_BASE: Divider = Divider::new(BASE);
 
-/// How many limbs of scratch [`multiply`] needs when the longer number has `limbs`.
+/// The number of scratch limbs that [`multiply`] needs if the longer number has `limbs`.
 ///
-/// Each level of the recursion halves the length n and keeps 2 ⌈n ÷ 2⌉ limbs while it goes deeper, and needs
-/// as many and one more when it comes back: at most 2 n, and a few for each of at most 64 levels.
+/// Each level of the recursion halves the length n, keeps 2 ⌈n ÷ 2⌉ limbs during the deeper levels, and needs as many and one more afterwards: at
+/// most 2 n, and a few for each of at most 64 levels.
 pub(super) const fn scratch_limbs(limbs: usize) -> usize {
     2 * limbs + 160
 }
@@ -31,7 +31,7 @@ pub(super) fn multiply(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &m
     }
 }
 
-/// A longer number in pieces of the shorter one's length.
+/// Splits a longer number into pieces of the shorter one's length.
 fn unequal(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &mut [Limb]) {
     product.fill(0);
     let (piece_product, scratch) = scratch.split_at_mut(2 * b.len());
@@ -43,7 +43,7 @@ fn unequal(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &mut [Limb]) {
 }
 
 /// With x the weight of the upper halves: (a₀ + a₁ x)(b₀ + b₁ x) = z₀ + (z₀ + z₂ − (a₀ − a₁)(b₀ − b₁)) x + z₂ x²,
-/// z₀ = a₀ b₀, z₂ = a₁ b₁. The differences, unlike sums, need no digit more than the halves.
+/// z₀ = a₀ b₀, z₂ = a₁ b₁. Unlike sums, the differences need no more digits than the halves.
 fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch: &mut [Limb]) {
     let ((a_low, a_high), (b_low, b_high)) = (a.split_at(half), b.split_at(half));
     let (cross, scratch) = scratch.split_at_mut(2 * half);
@@ -72,7 +72,7 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
     add(upper, &middle[..room]);
 }
 
-/// Column by column, so that one division carries a whole column on.
+/// Column by column, with one division per column for the carry.
 fn schoolbook(product: &mut [Limb], a: &[Limb], b: &[Limb]) {
     let mut carry = 0u128;
     for (column, limb) in product.iter_mut().enumerate() {
@@ -90,7 +90,7 @@ fn schoolbook(product: &mut [Limb], a: &[Limb], b: &[Limb]) {
     }
 }
 
-/// A column's sum: what goes to the next, and the limb that stays.
+/// A column's sum: the carry to the next column, and the remaining limb.
 #[inline(always)]
 fn carried(sum: u128) -> (u128, Limb) {
     let high = (sum >> 64) as u64;
@@ -158,7 +158,7 @@ fn difference(out: &mut [Limb], a: &[Limb], b: &[Limb]) -> bool {
 mod tests {
     use super::*;
 
-    /// Limbs in no order, with runs of the smallest and the largest among them: carries that run far.
+    /// Limbs in random order, with runs of the smallest and the largest, which cause long carries.
     fn number(limbs: usize, seed: u64) -> Vec<Limb> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = move || {
@@ -176,7 +176,7 @@ mod tests {
             .collect()
     }
 
-    /// The product row by row, each limb carried at once: slow, and unlike what is tested.
+    /// The product row by row, with immediate carries: slow, and different from the tested algorithm.
     fn plain(a: &[Limb], b: &[Limb]) -> Vec<Limb> {
         let mut product = vec![0; a.len() + b.len()];
         for (i, a) in a.iter().enumerate() {

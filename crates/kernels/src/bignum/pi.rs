@@ -5,13 +5,13 @@ use super::limb::{BASE, LIMB_DIGITS, Limb};
 use super::multiply::{add, multiply, scratch_limbs, subtract};
 use super::significant;
 
-/// The digits that people time: `scale=5000; 4*a(1)`.
+/// The usual benchmark: `scale=5000; 4*a(1)`.
 pub const PI_DIGITS: usize = 5_000;
 
 /// [`super::check`] of `⌊π × 10⁵⁰⁰⁰⌋`.
 pub const PI_CHECK: u64 = 1_876_120_096_635_483_078;
 
-/// Limbs of a fraction beyond those asked for: room for the last digits' errors, which some thousand terms add up.
+/// Additional limbs of a fraction, for rounding errors that accumulate over thousands of terms.
 const GUARD: usize = 2;
 
 fn fraction_limbs(digits: usize) -> usize {
@@ -24,14 +24,13 @@ pub fn pi_limbs(digits: usize) -> (usize, usize) {
     (fraction + 1, 6 * fraction + scratch_limbs(fraction))
 }
 
-/// Sets `result` to ⌊π × 10^`digits`⌋, the digits of π without its point, and returns how many limbs it has.
+/// Sets `result` to ⌊π × 10^`digits`⌋, the digits of π without the decimal point, and returns its number of limbs.
 ///
-/// `bc` brings the argument of an arctangent below 1/5 by taking arctan(1/5) away from it: from 1 three times, which
-/// leaves 9/46. Both are then summed by the plain series, each power of the argument from the one before by a
-/// product of full length (that of 1/5 has a short square).
+/// `bc` reduces the argument of an arctangent below 1/5 by subtracting arctan(1/5): three times from 1, which leaves 9/46. Both are then summed
+/// by the plain series; each power of the argument is computed from the previous one by a full-length product (1/5 has a short square).
 ///
 /// # Panics
-/// When `result` or `scratch` is shorter than [`pi_limbs`] requires.
+/// If `result` or `scratch` is shorter than [`pi_limbs`] requires.
 pub fn pi(digits: usize, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
     let fraction = fraction_limbs(digits);
     let result = &mut result[..fraction + 1];
@@ -109,7 +108,7 @@ fn divide_rest(number: &mut [Limb], mut rest: Limb, divisor: Limb) {
     }
 }
 
-/// `number *= factor`; what goes beyond its limbs.
+/// `number *= factor`; returns the overflow beyond its limbs.
 fn scale(number: &mut [Limb], factor: Limb) -> Limb {
     let mut carry = 0;
     for limb in number {

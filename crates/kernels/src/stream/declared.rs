@@ -1,10 +1,10 @@
-//! What a loop over arrays is: its operation, its stores, its declared work.
+//! The definition of a loop over arrays: its operation, its stores, its declared work.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::{Variant, Work};
 
-/// What a loop does with its arrays; the words are STREAM's.
+/// The operation of a loop on its arrays, in STREAM's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Op {
@@ -20,15 +20,15 @@ pub enum Op {
     Add,
     /// dst = a + [`CONSTANT`] · b
     Triad,
-    /// In dst: of each 4 lines loads 3 and sets the last to [`CONSTANT`].
+    /// In dst: loads 3 of every 4 lines and sets the fourth to [`CONSTANT`].
     Read3Write1,
-    /// In dst: of each 3 lines loads 2 and sets the last to [`CONSTANT`].
+    /// In dst: loads 2 of every 3 lines and sets the third to [`CONSTANT`].
     Read2Write1,
-    /// In dst: of each 2 lines loads the first and sets the last to [`CONSTANT`].
+    /// In dst: loads the first of every 2 lines and sets the second to [`CONSTANT`].
     Read1Write1,
 }
 
-/// The scalar of scale and triad, and the value that write and the mixes store.
+/// The scalar of scale and triad, and the value stored by write and the mixes.
 pub const CONSTANT: f64 = 3.0;
 
 impl Op {
@@ -40,7 +40,7 @@ impl Op {
         self.into()
     }
 
-    /// How many arrays it works on. [`Op::Read`] has only `a`; the others with one array have only `dst`.
+    /// The number of arrays. [`Op::Read`] has only `a`; the others with one array have only `dst`.
     pub const fn arrays(self) -> u8 {
         match self {
             Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
@@ -49,7 +49,7 @@ impl Op {
         }
     }
 
-    /// Bytes of each array that one iteration covers: whole lines, and whole groups of lines of a mix.
+    /// Bytes of each array per iteration: whole lines, and whole groups of lines for a mix.
     pub const fn block(self) -> usize {
         if matches!(self, Op::Read2Write1) { 6 * 64 } else { 4 * 64 }
     }
@@ -59,10 +59,9 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Stores {
-    /// Into the cache; a line that is not there is read first.
+    /// Into the cache; a missing line is read first.
     Regular,
-    /// Past the caches: MOVNTPS, closed by one SFENCE after the loop, on x86-64; STNP, which is a hint, on
-    /// aarch64.
+    /// Bypassing the caches: MOVNTPS, with one SFENCE after the loop, on x86-64; STNP, which is only a hint, on aarch64.
     Streaming,
 }
 
@@ -81,26 +80,25 @@ impl Stores {
 pub struct Stream {
     /// What it does.
     pub op: Op,
-    /// How it stores; [`Stores::Regular`] for [`Op::Read`], which does not.
+    /// How it stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
     pub stores: Stores,
     /// The vectors that it needs.
     pub variant: Variant,
-    /// What one iteration is, which covers [`Op::block`] bytes of each array; `operations` are flops.
+    /// The work of one iteration, which covers [`Op::block`] bytes of each array; `operations` are flops.
     pub work: Work,
-    /// How many arrays: see [`Op::arrays`].
+    /// The number of arrays: see [`Op::arrays`].
     pub arrays: u8,
-    /// Runs over the first `bytes` of each array, rounded down to whole blocks ([`Op::block`]; multiples of
-    /// 1024 are whole for every operation but [`Op::Read2Write1`], multiples of 3072 for that too). Arrays
-    /// that the operation does not have are not looked at and may be null.
+    /// Runs over the first `bytes` of each array, rounded down to whole blocks ([`Op::block`]; multiples of 1024 are whole for every operation
+    /// except [`Op::Read2Write1`], which needs multiples of 3072). Arrays that the operation does not use are ignored and may be null.
     ///
     /// # Safety
-    /// `variant.usable()` must be true. The arrays that the operation has must be aligned to 64 bytes and
-    /// valid for `bytes` (dst for writes too), and dst must not overlap the others.
+    /// `variant.usable()` must be true. The arrays that the operation uses must be aligned to 64 bytes and valid for `bytes` (dst also for
+    /// writes), and dst must not overlap the others.
     pub run: unsafe fn(dst: *mut f64, a: *const f64, b: *const f64, bytes: usize),
 }
 
 impl Stream {
-    /// How many iterations a run over `bytes` of each array has.
+    /// The number of iterations of a run over `bytes` of each array.
     pub const fn iterations(&self, bytes: usize) -> u64 {
         (bytes / self.op.block()) as u64
     }
@@ -110,9 +108,8 @@ impl Stream {
         self.work.bytes_read + self.work.bytes_written
     }
 
-    /// The most bytes that cross the memory bus in one iteration when no array is cached: no operation stores
-    /// to a line that it has read, so with regular stores each written line may be read once more
-    /// (write-allocate); with streaming stores none is.
+    /// Maximum bytes on the memory bus per iteration if no array is cached: no operation stores to a line that it has read, so with regular
+    /// stores each written line may additionally be read (write-allocate), but not with streaming stores.
     pub const fn bus_bytes(&self) -> u32 {
         let allocated = match self.stores {
             Stores::Regular => self.work.bytes_written,
@@ -122,7 +119,7 @@ impl Stream {
     }
 }
 
-/// The declaration of the loops, which `loops` lists.
+/// The declaration of the loops listed in `loops`.
 pub(super) const fn declare(
     op: Op,
     stores: Stores,

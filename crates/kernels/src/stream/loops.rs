@@ -8,7 +8,7 @@ use crate::Variant;
 /// Loops of one vector width: each operation but reading has both kinds of stores.
 const PER_VARIANT: usize = 2 * Op::ALL.len() - 1;
 
-/// `$body` for each of the lines of a block that are listed, and in them for each vector.
+/// `$body` for each listed line of a block, and for each vector in it.
 macro_rules! per_line {
     ($parts:literal, $lines:literal, [$($body:expr),*]) => {
         concat!(".irp line, ", $lines, "\n.irp part, ", $parts, "\n", $($body, "\n",)* ".endr\n.endr\n")

@@ -1,4 +1,4 @@
-//! `linespeed check`: this machine against its baseline, in a line.
+//! `linespeed check`: compares this machine with its baseline, in one line.
 
 use diagnose::{Comparable, Extent, Side};
 use machine::{Inspection, Root};
@@ -18,10 +18,10 @@ use crate::options::{self, Exit, Options};
 use crate::progress::Shown;
 use crate::{output, sources};
 
-/// What `--probe` measures, of one thread.
+/// What `--probe` measures, with one thread.
 const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
 
-/// Looks, measures if asked for, and shows what is off.
+/// Inspects, measures if requested, and shows the differences.
 pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
         let words = "--exit slurm checks settings only: a prolog delays its job, and other jobs would \
@@ -70,7 +70,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     Ok(code(check.outcome, asked.exit))
 }
 
-/// Whether results of this machine may be compared with the baseline's.
+/// Whether results of this machine are comparable with the baseline's.
 fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let found = machine::inspect(&Root::live());
@@ -91,7 +91,7 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     })
 }
 
-/// What it is compared with, and what that is called: of a record one class of one machine.
+/// The baseline and its name: a record counts as a class of one machine.
 fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBaseline>, String), Failure> {
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
@@ -111,7 +111,7 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     Ok((vec![class], name))
 }
 
-/// Fills the record with results; the signal that ended it.
+/// Fills the record with results; returns the signal that ended it.
 fn measure(
     options: &Options,
     asked: &options::Check,
@@ -143,7 +143,7 @@ fn measure(
     Ok(results.interrupted)
 }
 
-/// The line, and its other forms.
+/// The line, and its other formats.
 fn hand_out_check(
     options: &Options,
     asked: &options::Check,
@@ -164,7 +164,7 @@ fn hand_out_check(
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))
 }
 
-/// The exit code: its own, or as an engine wants it.
+/// The exit code: linespeed's own, or the one that an engine expects.
 fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
     match (outcome, exit) {
         (Outcome::Good, _) => 0,
@@ -176,7 +176,7 @@ fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
 }
 
 impl Exit {
-    /// The code for what could not be found out. To Slurm that is no reason to drain a node.
+    /// The exit code if the check failed. For Slurm, this is not a reason to drain a node.
     fn unknown(self) -> u8 {
         match self {
             Exit::Slurm => 0,

@@ -15,12 +15,12 @@ use crate::options::{Compare, Options};
 use crate::redaction::redact_sources;
 use crate::sources;
 
-/// Records from which on only what a comparison needs of each is kept in memory.
+/// Above this number of records, only the parts needed for a comparison are kept in memory.
 const MANY: usize = 16;
-/// Records up to which a comparison shows what to run for results that they could share.
+/// Up to this number of records, a comparison suggests what to run for more shared results.
 const FEW: usize = 4;
 
-/// Compares and prints, as a page, JSON or CSV if asked for.
+/// Compares and prints, as a page, JSON or CSV if requested.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
@@ -106,7 +106,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     gate::code(gate)
 }
 
-/// The records of a record's machine that are newer, with their names, the newest first.
+/// Newer records of the same machine, with their names, newest first.
 fn newer_records(own: &Record) -> Vec<(String, Record)> {
     let newer =
         sources::records_here(&own.machine, |_| true).take_while(|(_, record)| record.started > own.started);

@@ -25,7 +25,7 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
     output::print(&text).map(|()| 0)
 }
 
-/// What clap_complete leaves out for fish: the values of arguments that are no flags.
+/// What clap_complete omits for fish: the values of positional arguments.
 fn fish_arguments(definition: &clap::Command) -> String {
     let mut text = String::new();
     for command in definition.get_subcommands() {
@@ -44,8 +44,8 @@ fn fish_arguments(definition: &clap::Command) -> String {
     text
 }
 
-/// The definition with the names that can stand in each place. The parser knows them not: it shows more of a name that is
-/// wrong than that it is not in a list.
+/// The definition with the valid names of each argument. The parser does not use them, because it reports more about a wrong name than that it is
+/// not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
     // Names of the definition live as long as the program, which ends when they are printed.
     let recipes = recipes::list_all(files::recipes().as_deref());
@@ -82,7 +82,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A manual page: what help prints, and sections that help leaves to it.
+/// A manual page: the help text, and further sections.
 fn page(command: clap::Command) -> Result<String, Failure> {
     let failed = |error| Failure::Output { path: None, error, way_out: "" };
     let sections = options::manual_sections(command.get_name());

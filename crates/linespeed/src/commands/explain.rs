@@ -1,4 +1,4 @@
-//! `linespeed explain`: the words about a name.
+//! `linespeed explain`: explains a name.
 
 use record::glossary::Term;
 use report::terminal;
@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::glossary;
 use crate::options::Options;
 
-/// Entries that are named where there is none of the name that was asked for.
+/// Maximum number of entries suggested if the requested name does not exist.
 const MOST: usize = 5;
 
-/// Prints what `name` means, or every name with its group.
+/// Prints the meaning of `name`, or every name with its group.
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
     let glossary = glossary::all();
     let Some(name) = name else {

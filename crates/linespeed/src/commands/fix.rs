@@ -1,4 +1,4 @@
-//! `linespeed fix`: a finding's knob set, measured alternating before and after, put back or kept.
+//! `linespeed fix`: sets a finding's knob, measures before and after alternately, and restores or keeps it.
 
 use ::drawn::fix::{self as drawn_fix, Fixed, Kept};
 use ::quiet::error::Error;
@@ -19,7 +19,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::{Fix, Options};
 use crate::{output, sources};
 
-/// Does it, or shows what it would do.
+/// Applies the fix, or shows what it would do.
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);

@@ -1,4 +1,4 @@
-//! `linespeed fleet`: the records of many machines, which of these are slow, and why.
+//! `linespeed fleet`: finds the slow machines among many, and explains why they are slow.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `--fail-on` ends a comparison with.
+//! The gate of `--fail-on`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use record::phrase::count_noun;
 use crate::failure::{FOUND, Failure};
 use crate::files;
 
-/// A gate, or why there is nothing to hold.
+/// A gate, or why there is nothing to compare.
 pub(super) type Held = Result<Gate, String>;
 
-/// Refuses a file of `--junit` that cannot be written.
+/// Rejects a `--junit` file that cannot be written.
 pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
     let checked = path.map_or(Ok(()), |path| files::check_writable(path));
     checked.map_err(|failure| failure.with_way_out("choose another path with --junit FILE"))
 }
 
-/// What was held, or why that is nothing.
+/// The results of the gate, or why there are none.
 pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     gate.map_err(|ungated| match ungated {
         Ungated::SameRecord => "all are the same record".to_owned(),
@@ -31,7 +31,7 @@ pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     })
 }
 
-/// Writes the file of `--junit`: also that nothing was held, lest an older one stands for it.
+/// Writes the `--junit` file, even if nothing was compared, so that an older file is not mistaken for it.
 pub(super) fn write_junit(
     path: Option<&PathBuf>,
     gate: Option<&Held>,
@@ -45,7 +45,7 @@ pub(super) fn write_junit(
     files::write(Path::new(path), &xml)
 }
 
-/// The exit code: 1 where it failed.
+/// The exit code: 1 if it failed.
 ///
 /// # Errors
 ///

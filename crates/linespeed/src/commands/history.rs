@@ -1,4 +1,4 @@
-//! `linespeed history`: this machine's results over its records.
+//! `linespeed history`: this machine's results over time.
 
 use record::phrase::{count_noun, visible};
 use record::{metrics, store};
@@ -55,7 +55,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     hand_out(options, &forms).map(|()| 0)
 }
 
-/// Refuses what is neither a headline nor a metric.
+/// Rejects names that are neither a headline nor a metric.
 fn check_name(name: &str) -> Result<(), Failure> {
     let headline = |known: &&str| known.replace(' ', "-") == name.replace(' ', "-");
     if diagnose::HEADLINES.iter().any(headline) || metrics::find(name).is_some() {

@@ -20,10 +20,10 @@ use crate::redaction::{redact_all, shown};
 use crate::{files, output, sources};
 use destinations::choose_destinations;
 
-/// How origins call standard input.
+/// The name of standard input in origins.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Reads the texts, makes a record of each machine, and shows what was made of them.
+/// Reads the texts, makes a record for each machine, and shows the result.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
@@ -101,7 +101,7 @@ fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept 
     terminal::Kept { place, shown_by, before: *before }
 }
 
-/// Keeps a record; of a text that was imported before there is one.
+/// Saves a record; a text imported before already has one.
 fn keep(record: &Record, path: &Path, named: bool) -> Result<(PathBuf, bool), Failure> {
     let json = as_json(record.to_json())?;
     let same = (!named)
@@ -154,7 +154,7 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
     })
 }
 
-/// One line for what nobody understood.
+/// One line about lines that were not understood.
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
     let says: String = first.says.chars().take(60).collect();

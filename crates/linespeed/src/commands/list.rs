@@ -1,4 +1,4 @@
-//! `linespeed list`: what can be measured here, what not and why, and how long each takes.
+//! `linespeed list`: what can and cannot be measured here, why, and how long each measurement takes.
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure};

@@ -1,4 +1,4 @@
-//! `linespeed live`: what a machine at work does with its CPUs, interval by interval.
+//! `linespeed live`: how a running machine uses its CPUs, interval by interval.
 
 mod kept;
 
@@ -27,13 +27,13 @@ use crate::redaction::redact_with;
 use crate::{ceilings, files, output, redaction};
 use kept::Kept;
 
-/// Readings of the probe where no record shows what it hears without load: two seconds of them.
+/// Number of probe readings for calibration if no record has the unloaded latency: two seconds.
 const READINGS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
-/// Processes whose names stand on the screen.
+/// Maximum number of process names on the screen.
 const NAMED: usize = 3;
 
-/// Watches until somebody asks to stop, or once.
+/// Observes until a stop request, or once.
 pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let stop = signals::install();
     let root = Root::live();
@@ -113,7 +113,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
         }
         kept.write_now_and_then(&mut keeping, shown.names.as_mut())?;
     }
-    // Ctrl-C is how a recording ends.
+    // Ctrl-C is the normal end of a recording.
     let interrupted = stop.signal().filter(|signal| *signal != libc::SIGINT);
     let mut record = keeping.finish(&Root::live(), super::measuring::ended(interrupted));
     if let Some(names) = &mut shown.names {
@@ -130,7 +130,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     printed.map(|()| interrupted.map_or(0, signal_code))
 }
 
-/// One interval: what the processes that are meant, or else the whole machine, are bound by.
+/// One interval: what the selected processes, or the whole machine, are bound by.
 fn look(
     watch: &mut Watch,
     mut service: Option<&mut Service>,
@@ -149,12 +149,12 @@ fn look(
     (interval, bound)
 }
 
-/// What is watched, with the names of its processes.
+/// The observed subject, with the names of its processes.
 fn describe(of: &str, names: &[String]) -> String {
     if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
 }
 
-/// What the probe is compared with is what it heard just before, with so much of the CPUs busy.
+/// Notes that the probe is compared with its latency at the start, with this share of the CPUs busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
         "calibrated at start, CPUs {busy} busy",
@@ -163,7 +163,7 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
 }
 
-/// Takes what is watched out of sentences.
+/// Removes the name of the observed subject from sentences.
 fn hide(names: &mut Pseudonyms, watched: &Selection) {
     match watched {
         Selection::Processes(_) => {}
@@ -175,15 +175,15 @@ fn hide(names: &mut Pseudonyms, watched: &Selection) {
     }
 }
 
-/// What stands on the terminal.
+/// The text on the terminal.
 struct Shown {
     screen: Redrawn,
     head: String,
-    /// The last look at the machine's processes.
+    /// The last sample of the machine's processes.
     look: LastLook,
-    /// Whether it was said that a file cannot be written.
+    /// Whether a failed write of a file was already reported.
     said: bool,
-    /// Pseudonyms, where names are taken out.
+    /// Pseudonyms, if names are removed.
     names: Option<Pseudonyms>,
 }
 

@@ -1,5 +1,4 @@
-//! What commands that measure do around it: they look at the machine, make it quiet if asked for, and fill the
-//! record.
+//! Common steps of measuring commands: inspect the machine, quiet it if requested, and fill the record.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -18,30 +17,30 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::redaction::redact;
 
-/// A machine that is to be measured.
+/// A machine to be measured.
 pub struct Measuring<'a> {
     options: &'a Options,
-    /// The machine, and its state before; nothing where it is not looked at.
+    /// The machine and its prior state; `None` if it is not inspected.
     pub found: Inspection,
     record: Record,
     destination: Option<PathBuf>,
     began: Instant,
-    /// Who else works meanwhile, if known.
+    /// Other processes during the run, if known.
     pub beside: Option<Beside>,
-    /// Processes that are none of the others.
+    /// Processes that do not count as others.
     pub own: Vec<i32>,
     looks: bool,
     tuned: Option<TunedSession>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Default)]
 pub struct Outcome {
     /// The results.
     pub measurements: Vec<Measurement>,
-    /// What was measured, and how well.
+    /// Measurements and coverage.
     pub coverage: Vec<Coverage>,
-    /// Where the CPUs were meanwhile.
+    /// CPU placement during the run.
     pub looks: Option<record::shape::Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,
@@ -50,7 +49,7 @@ pub struct Outcome {
 }
 
 impl<'a> Measuring<'a> {
-    /// Makes the machine quiet, looks at it, and checks that a record can be written, which a short run can do without.
+    /// Quiets the machine, inspects it, and checks that a record can be written, which is optional for a short run.
     pub fn begin(options: &'a Options, short: bool) -> Result<Self, Failure> {
         let mut measuring = Self::of_command(options, short, true)?;
         let mode = options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full);
@@ -58,8 +57,8 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// The same for a command, of whose runs there is one kind. Where nothing of the machine is shown it is not looked at, which
-    /// takes longer than many commands.
+    /// The same for a command, which has no depths. If the machine is not shown, it is not inspected, because that would take longer than many
+    /// commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;
@@ -72,7 +71,7 @@ impl<'a> Measuring<'a> {
         Ok(Self { options, found, record, destination, began, beside, own: Vec::new(), looks, tuned })
     }
 
-    /// The whole record, and where it goes; knobs are as they were. `settle` completes the state after the run.
+    /// The whole record, and where it goes; knobs are restored. `settle` completes the state after the run.
     pub fn finish(
         self,
         outcome: Outcome,
@@ -108,13 +107,12 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// How a run ended that a signal may have interrupted.
+/// The end of a run that a signal may have interrupted.
 pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }
 
-/// The CPUs that `--cpus` names, without it all of `allowed`, which is `None` where nobody shows. Refuses those that this process may
-/// not use.
+/// The CPUs of `--cpus`, or else all of `allowed`, which is `None` if unknown. Rejects CPUs that this process may not use.
 pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
     let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };
     if wanted.is_empty() {

@@ -33,7 +33,7 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Runs the command; returns the exit code, which is no success if a setting could not be put back.
+/// Runs the command; returns the exit code, which is a failure if a setting could not be restored.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;
     Ok(if code == 0 && quiet::tuned_session::is_something_not_back() { quiet::NOT_QUIET } else { code })
@@ -78,7 +78,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// The time of day as records have it.
+/// The current time in the format of records.
 pub fn now() -> String {
     record::date::rfc3339(std::time::SystemTime::now())
 }
@@ -97,7 +97,7 @@ fn record_of(found: &Inspection) -> Record {
     record
 }
 
-/// A record that begins now.
+/// A record that starts now.
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Record::new(env!("CARGO_PKG_VERSION"), now(), command)

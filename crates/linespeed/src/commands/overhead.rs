@@ -18,7 +18,7 @@ use crate::options::{Options, Overhead, Vm};
 use crate::output;
 use crate::progress::Shown;
 
-/// Seconds that it all may take, by depth; a slow CPU makes the fewest passes that say something all the same.
+/// Maximum duration in seconds, by depth; a slow CPU still makes the minimum number of passes.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 
 /// Times the layers and reports.
@@ -82,7 +82,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     Ok(result.interrupted.map_or(0, signal_code))
 }
 
-/// Refuses a named file that is no kernel or module: not one more layer that is missing after a run.
+/// Rejects a named file that is not a kernel or module before the run, instead of reporting a missing layer afterwards.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     let files = [
         (&overhead.vm_kernel, "--vm-kernel", check_kernel as fn(&Path, &str) -> Result<(), String>),
@@ -95,7 +95,7 @@ fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     })
 }
 
-/// Refuses a CPU that this process may not use.
+/// Rejects a CPU that this process may not use.
 fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
     match overhead.cpu.filter(|cpu| !cpus.contains(*cpu)) {
         None => Ok(()),
@@ -105,7 +105,7 @@ fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
     }
 }
 
-/// Shows how far it is.
+/// Shows the progress.
 fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64)) {
     let verbose = |says: &str| output::verbose(&options.out, says);
     match event {

@@ -1,4 +1,4 @@
-//! `linespeed records`: the saved records, their labels, and room.
+//! `linespeed records`: the saved records, their labels, and how to remove them.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
     }
 }
 
-/// A record that lies in one of the folders.
+/// A record in one of the folders.
 fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let path = std::fs::canonicalize(sources::locate(name)).unwrap_or_else(|_| PathBuf::from(name));
     let all = store::list(folders, files::save_index);

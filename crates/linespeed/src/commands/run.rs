@@ -1,4 +1,4 @@
-//! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
+//! The main job, and `linespeed run`: inspect, measure, diagnose, report, and save a record and a page.
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
@@ -89,7 +89,7 @@ fn measure_and_report(
     let page = (options.command.is_none(), !asked.any());
     kept.deliver(options, &view.with_report_asked_for(asked.any()), page)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
-        return Err(Failure::cannot("nothing could be measured here; linespeed list shows the blockers"));
+        return Err(Failure::cannot("nothing could be measured here; linespeed list shows why"));
     }
     Ok(match &record.ended {
         Ended::Interrupted { signal } => signal_code(*signal),
@@ -97,7 +97,7 @@ fn measure_and_report(
     })
 }
 
-/// The exit code that `--fail-on` asks for.
+/// The exit code requested by `--fail-on`.
 pub fn found_code(measuring: &options::Measuring, record: &Record) -> u8 {
     let Some(level) = measuring.failing_level() else { return 0 };
     if record.diagnosis.findings.iter().any(|finding| finding.severity >= level) { FOUND } else { 0 }

@@ -1,4 +1,4 @@
-//! `linespeed scale`: a command, or a recipe, from one CPU to all of them.
+//! `linespeed scale`: a command or recipe on one CPU to all of them.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::progress::Shown;
 use crate::{files, output};
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
-/// Runs of each step by depth: one shows nothing of its spread, six give an interval of the median.
+/// Runs of each step by depth: one does not show the spread, six give an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Runs the command.
@@ -90,7 +90,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     }
 }
 
-/// `scale --list`: every recipe and what it measures; with `--all` its settings, and what it lacks here.
+/// `scale --list`: every recipe and what it measures; with `--all` also its settings and what is missing here.
 fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
@@ -102,7 +102,7 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 
-/// What went wrong, with what it was about and the way out.
+/// The error, its subject and the remedy.
 fn complaint(job: &Job, trouble: &Trouble) -> Failure {
     let typed = job.recipe.name == COMMAND;
     match trouble {
@@ -115,8 +115,7 @@ fn complaint(job: &Job, trouble: &Trouble) -> Failure {
     Failure::Cannot(format!("{about}{trouble}{way_out}"))
 }
 
-/// The recipe that was named, with its programs found; the second is what to say when another one takes its place.
-/// `None` for a command.
+/// The named recipe, with its programs found; the second value is a message if another recipe is substituted. `None` for a command.
 fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<Coverage>), Failure> {
     let Some(name) = &scale.recipe else {
         let nothing = "nothing to run; use linespeed scale -- COMMAND or --recipe NAME (scale --list shows the \

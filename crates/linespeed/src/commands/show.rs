@@ -1,4 +1,4 @@
-//! `linespeed show`: a record again.
+//! `linespeed show`: displays a saved record.
 
 use std::path::Path;
 

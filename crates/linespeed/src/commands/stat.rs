@@ -1,6 +1,6 @@
 //! `linespeed stat`: what a command is bound by.
 //!
-//! The command has standard output and standard error as it would without us; the report follows on standard error.
+//! The command keeps standard output and standard error; the report follows on standard error.
 
 mod runs;
 mod turns;
@@ -25,7 +25,7 @@ use crate::options::{Options, Stat};
 use crate::{ceilings, files, output, redaction};
 use runs::{Repeat, Runs, repeat};
 
-/// Runs the command, or recordings processes, and reports; returns its exit code.
+/// Runs the command, or observes processes, and reports; returns its exit code.
 pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let commands = stat.commands(!options.measuring.fail_on.is_empty())?;
     if commands.len() > 1 {
@@ -75,7 +75,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         }
         (runs, usable)
     } else {
-        // Ctrl-C is how a recording ends.
+        // Ctrl-C is the normal end of a recording.
         let watched = command::watch(&attached, samples, stat.limit, stop);
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// Runs it in all ways, silently: its own run with its outputs is over, and took `seconds`.
+/// Runs it with all changes, silently, after its normal run, which took `seconds`.
 fn probe_command(
     job: &Job,
     options: &Options,
@@ -151,7 +151,7 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
     outcome
 }
 
-/// What commands are compared with, beside their times.
+/// What commands are compared with, other than their times.
 fn add_ceilings(outcome: &mut Outcome) {
     match ceilings::of_this_machine() {
         Ok(known) => {
@@ -165,7 +165,7 @@ fn add_ceilings(outcome: &mut Outcome) {
     }
 }
 
-/// The report on standard error, what a gate held before it, and the record or perf's text where it goes.
+/// The report on standard error, preceded by the result of a gate, and the record or perf's text in its destination.
 fn deliver(
     options: &Options,
     stat: &Stat,
@@ -211,7 +211,7 @@ fn deliver(
 }
 
 impl Stat {
-    /// Whether perf's layout was asked for.
+    /// Whether perf's layout was requested.
     fn perf(&self) -> bool {
         self.perf_format || self.separator.is_some()
     }

@@ -1,5 +1,5 @@
-//! Options that a user always wants: in `$XDG_CONFIG_HOME/linespeed/options`, one per line as on the command line, and in
-//! LINESPEED_OPTS. A line that begins with a command is for that command alone. The command line takes precedence. Under sudo the
+//! Default options of the user: in `$XDG_CONFIG_HOME/linespeed/options`, one per line as on the command line, and in
+//! LINESPEED_OPTS. A line that begins with a command applies only to that command. The command line takes precedence. Under sudo the
 //! invoking user's file is read, except options that name files or programs.
 
 use std::any::TypeId;
@@ -17,16 +17,16 @@ use crate::files;
 
 const VARIABLE: &str = "LINESPEED_OPTS";
 
-/// An option, where it stands, and the command that it is for.
+/// An option, its origin, and the command that it applies to.
 struct Default {
     from: String,
     command: Option<String>,
     words: Vec<String>,
-    /// Whether it may name files and programs: another user's may not, where root runs with them.
+    /// Whether it may name files and programs: if root uses another user's options, they may not.
     own: bool,
 }
 
-/// The command line with the options that stand in the file and the variable, where it neither has them nor contradicts them.
+/// The command line plus the options in the file and the variable, unless it has or contradicts them.
 pub fn complete(
     mut line: Vec<OsString>,
     given: &ArgMatches,
@@ -57,7 +57,7 @@ pub fn complete(
         let Some(arg) = find(taken_by) else { continue };
         // More words would be arguments, or a command to run.
         if default.words.len() - 1 > most_values(&arg, first) {
-            return Err(refused(&format!("{} is one value too many for {flag}", default.words.join(" "))));
+            return Err(refused(&format!("unexpected value {} for {flag}", default.words.join(" "))));
         }
         if !default.own && is_free(&arg) {
             continue;
@@ -87,7 +87,7 @@ pub fn complete(
     Ok(line)
 }
 
-/// Where the options of a command may stand: behind its name, which may be a value of an option before.
+/// The position for options of a command: after its name, which may also be the value of an earlier option.
 fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
     let is_command =
         |at: &usize| line[*at] == name && whole.clone().try_get_matches_from(&line[..*at]).is_ok();
@@ -104,7 +104,7 @@ fn is_called(arg: &clap::Arg, flag: &str) -> bool {
     long || arg.get_short().is_some_and(short)
 }
 
-/// How many words may follow an option as its values.
+/// The maximum number of values of an option.
 fn most_values(arg: &clap::Arg, first: &str) -> usize {
     let attached = first.contains('=') || !first.starts_with("--") && first.chars().count() > 2;
     let takes = arg.get_action().takes_values() && !attached && !arg.is_require_equals_set();
@@ -122,7 +122,7 @@ fn chunks(words: &[String]) -> impl Iterator<Item = Vec<String>> {
     words.chunk_by(|_, next| !next.starts_with('-') || next == "-").map(<[String]>::to_vec)
 }
 
-/// The options of the variable, which go before those of the file.
+/// The options in the variable, which precede those in the file.
 fn all() -> Result<Vec<Default>, Failure> {
     let mut all = Vec::new();
     if let Ok(text) = std::env::var(VARIABLE) {

@@ -1,4 +1,4 @@
-//! `--fail-on`: what ends a command with 1.
+//! `--fail-on`: what makes a command exit with 1.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ use super::Measuring;
 use crate::failure::Failure;
 
 impl Measuring {
-    /// The least level of findings that ends with 1.
+    /// The lowest level of findings that causes exit code 1.
     pub fn failing_level(&self) -> Option<Severity> {
         FailOn::failing_level(&self.fail_on)
     }
 
-    /// The terms of a gate; `None` where none is asked for.
+    /// The terms of a gate; `None` if not requested.
     pub fn gate_terms(&self) -> Result<Option<Terms>, Failure> {
         FailOn::terms(&self.fail_on).map_err(Failure::usage)
     }
 
-    /// Refuses a report of a gate that nobody asked for.
+    /// Rejects a gate report without a gate.
     pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
         match junit {
             Some(_) if self.fail_on.is_empty() => Err(Failure::usage(
@@ -30,7 +30,7 @@ impl Measuring {
         }
     }
 
-    /// Refuses what the command has no use for.
+    /// Rejects terms that do not apply to the command.
     pub(super) fn check_fail_on(&self, command: &str) -> Result<(), Failure> {
         FailOn::refused(&self.fail_on, command).map_or(Ok(()), |words| Err(Failure::usage(words)))
     }

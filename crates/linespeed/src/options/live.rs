@@ -31,7 +31,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// The chosen processes, unless it is the whole machine.
+    /// The selected processes; `None` for the whole machine.
     pub fn selection(&self) -> Option<Selection> {
         if !self.pid.is_empty() {
             return Some(Selection::Processes(self.pid.clone()));

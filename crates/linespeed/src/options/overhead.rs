@@ -16,10 +16,10 @@ pub struct Overhead {
     /// CPU for pinned layers [default: a quiet one]
     #[arg(long, value_name = "N")]
     pub cpu: Option<u32>,
-    /// Also time kernel threads, by a kernel module
+    /// Also time kernel threads, in a kernel module
     #[arg(long)]
     pub kernel: bool,
-    /// Same, with a module built earlier
+    /// The same, with a prebuilt module
     #[arg(long, value_name = "FILE")]
     pub kernel_module: Option<PathBuf>,
     /// Guests: none, raw or full [default: raw]
@@ -49,7 +49,7 @@ impl Overhead {
     ///
     /// # Errors
     ///
-    /// A kernel or module for a guest nobody requested.
+    /// A kernel or module given without a guest that uses it.
     pub fn guests(&self) -> Result<Vm, Failure> {
         let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel names the kernel");
         let module = self.vm_module.as_ref().map(|_| "--vm-module names the kernel module");

@@ -1,4 +1,4 @@
-//! Reading the command line, and what else its definition gives.
+//! Reads the command line, and generates help, completions and man pages from its definition.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use super::taken::ALL;
 use super::{Options, defaults, is_taken};
 use crate::failure::Failure;
 
-/// What the command line asks for.
+/// The request on the command line.
 pub enum Asked {
     /// Help, or the version: a text for standard output.
     Text(String),
@@ -39,7 +39,7 @@ pub fn parse() -> Result<Asked, Failure> {
     }
 }
 
-/// Reads arguments, of which the first is the program.
+/// Reads arguments; the first is the program.
 pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatches), clap::Error> {
     // Helps and complaints name what all have and hide what is idle.
     let mut whole = definition();
@@ -48,10 +48,10 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
     Ok((options, matches))
 }
 
-/// Flags of perf stat and hyperfine that a command has not, and what serves their purpose.
+/// Flags of perf stat and hyperfine that a command lacks, and their replacement.
 const OF_OTHERS: &str = include_str!("of_others.txt");
 
-/// A complaint in one line: clap's first paragraph, the way out, and whose help to read.
+/// An error in one line: clap's first paragraph, the remedy, and which help to read.
 fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
     let command = matches.ok().and_then(|matches| matches.subcommand_name().map(str::to_owned));
@@ -68,7 +68,7 @@ fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     [Some(message), way_out, Some(help)].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// The complaint about a value that is no whole number.
+/// The error about a value that is not a whole number.
 fn no_number(error: &clap::Error) -> Option<String> {
     std::error::Error::source(error)?.downcast_ref::<std::num::ParseIntError>()?;
     let [value, flag] = [ContextKind::InvalidValue, ContextKind::InvalidArg].map(|kind| error.get(kind));
@@ -76,8 +76,8 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': use a whole number"))
 }
 
-/// What to write instead of an argument that is not known: for flags of perf stat and hyperfine, for a label, and for a command of
-/// `scale` without `--` before it.
+/// What to write instead of an unknown argument: for flags of perf stat and hyperfine, for a label, and for a command of `scale` without a
+/// preceding `--`.
 fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsString>) -> Option<String> {
     let is_value = matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation);
     if command == Some("records") && !is_value {
@@ -103,11 +103,11 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
-/// What each command's help has beside its options: paragraphs, then sections of a heading with a colon and its lines. Manual pages
-/// have the sections of `all` where the command has none of that heading.
+/// The text of each command's help besides its options: paragraphs, then sections with a heading that ends in a colon. Manual pages use the
+/// sections of `all` if the command has none with that heading.
 const HELP: &str = include_str!("help.md");
 
-/// A heading of a command's help, and what stands below it.
+/// A heading of a command's help, and its lines.
 type Section = (&'static str, &'static str);
 
 /// The sections of a command's manual page.
@@ -160,8 +160,8 @@ pub fn definition() -> clap::Command {
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
 }
 
-/// Hides flags that mean nothing to a command, and to those below it, and explains what means something else to it. The short help
-/// leaves the form of the output out.
+/// Hides flags that do not apply to a command and its subcommands, and explains those with a different meaning. The short help omits output
+/// formats.
 fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
     let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = below.iter().fold(command, |all, one| all.mut_subcommand(one, |one| hide_idle(one, name)));

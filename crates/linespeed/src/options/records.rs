@@ -1,4 +1,4 @@
-//! Options of the commands that read what is there: the machine, records, other tools' texts.
+//! Options of the commands that read existing data: the machine, records, other tools' texts.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub struct Records {
     pub record: Option<String>,
 }
 
-/// What is done to records.
+/// Actions on records.
 #[derive(Debug, Subcommand)]
 pub enum RecordsAction {
     /// Remove records with their pages and labels
@@ -93,7 +93,7 @@ pub struct Compare {
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct Import {
-    /// Files with other tools' output; - is stdin
+    /// Files with output of other tools; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Separate machines by: files, headings or a regex
@@ -110,7 +110,7 @@ pub struct Import {
     pub only: Option<String>,
 }
 
-/// How wake-ups are measured, as cyclictest's options say it.
+/// How wake-ups are measured, with cyclictest's options.
 #[derive(Debug, Args, Default)]
 pub struct WakeupOptions {
     /// Measure wake-up latency this long (cyclictest -D)
@@ -124,19 +124,19 @@ pub struct WakeupOptions {
     pub priority: Option<u8>,
 }
 
-/// Wake-up latency as cyclictest prints it.
+/// Wake-up latency in cyclictest's formats.
 #[derive(Clone, Copy, Debug, Args, Default)]
 pub struct WakeupForms {
     /// Print wake-up latency as cyclictest does
     #[arg(long)]
     pub cyclictest: bool,
-    /// Print wake-up latency as cyclictest's histogram
+    /// Print wake-up latency as a cyclictest histogram
     #[arg(long)]
     pub histogram: bool,
 }
 
 impl WakeupForms {
-    /// Whether one was asked for.
+    /// Whether one was requested.
     pub fn any(&self) -> bool {
         self.cyclictest || self.histogram
     }

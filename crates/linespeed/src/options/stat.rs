@@ -37,7 +37,7 @@ pub struct Stat {
     #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
           conflicts_with_all = ["command", "repeat", "warmup", "perf_format", "separator"])]
     pub pid: Vec<i32>,
-    /// Observe, or alternate commands, this long
+    /// Observe, or alternate commands, for TIME
     #[arg(long = "for", value_name = "TIME", value_parser = super::duration, conflicts_with = "repeat")]
     pub limit: Option<std::time::Duration>,
     /// The command; separate several with :::
@@ -45,9 +45,9 @@ pub struct Stat {
     pub command: Vec<OsString>,
 }
 
-/// What parts commands, as GNU parallel parts its lists.
+/// The separator of commands, as in GNU parallel.
 const BETWEEN: &str = ":::";
-/// Commands that are run in turn at most.
+/// Maximum number of alternating commands.
 const MOST: usize = 8;
 
 impl Stat {
@@ -55,7 +55,7 @@ impl Stat {
     ///
     /// # Errors
     ///
-    /// One is empty, there are too many, or an option does not go with so many.
+    /// One is empty, there are too many, or an option does not support several.
     pub fn commands(&self, fails_on: bool) -> Result<Vec<&[OsString]>, Failure> {
         let commands: Vec<&[OsString]> = self.command.split(|word| word == BETWEEN).collect();
         let several = commands.len() > 1;
@@ -105,13 +105,13 @@ impl Stat {
         self.prepare.get(command).or(self.prepare.first()).map(String::as_str)
     }
 
-    /// How often one command is run.
+    /// Number of runs of one command.
     pub fn runs(&self) -> u32 {
         self.repeat.unwrap_or(1)
     }
 }
 
-/// What stands between fields. perf takes `\t` for a tab and nothing else for anything but itself.
+/// The field separator. perf interprets `\t` as a tab and everything else literally.
 fn separator(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(if text == "\\t" { "\t" } else { text }.to_owned())
 }

@@ -1,13 +1,13 @@
-//! Which commands take which of the flags that all commands have.
+//! Which of the global flags each command supports.
 
 /// Commands that measure.
 const MEASURING: &str = "run scale overhead";
-/// Other commands whose result has a page, and figures as comma-separated values.
+/// Other commands whose result has a page and CSV.
 const WITH_PAGE: &str = "stat show reference import compare fleet history";
-/// Other commands whose result has a form for other programs.
+/// Other commands whose result has a format for programs.
 const LISTING: &str = "records inspect list plan";
 
-/// Flags of all commands that mean something to some alone, with these: the others refuse them, and their help leaves them out.
+/// Global flags that apply only to some commands, which are listed: the others reject them, and their help omits them.
 pub(super) const TAKEN_BY: &[(&str, &[&str])] = &[
     ("all", &[MEASURING, WITH_PAGE, "plan inspect quiet check"]),
     ("quick", &[MEASURING, "check"]),
@@ -28,7 +28,7 @@ pub(super) const TAKEN_BY: &[(&str, &[&str])] = &[
 /// The page of the options that commands share: `linespeed help options`.
 pub(super) const ALL: &str = "options";
 
-/// Whether a flag of all commands means something to this one.
+/// Whether a global flag applies to this command.
 pub(super) fn is_taken(id: &str, command: &str) -> bool {
     let taken = TAKEN_BY.iter().find(|(flag, _)| *flag == id);
     // The page of all options shows them all.

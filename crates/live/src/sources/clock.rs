@@ -5,7 +5,7 @@ use machine::Root;
 use record::live::Clock;
 use record::{CpuList, Summary};
 
-/// The most CPUs that are read: each may cost a call to the firmware, or an interrupt of the other CPU.
+/// Maximum number of CPUs read: each may require a call to the firmware, or an interrupt on the other CPU.
 const MOST_CPUS: usize = 16;
 /// Plausible core clocks, Hz: a source outside this range is broken.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e8..=1.2e10;

@@ -2,8 +2,7 @@
 
 use os::procfs::count_of;
 
-/// Lines of /proc/vmstat that become rates: what they begin with, and the name
-/// (linux/mm/vmstat.c).
+/// Lines of /proc/vmstat that become rates: their prefix and the name (linux/mm/vmstat.c).
 const VMSTAT: [(&str, &str); 5] = [
     ("pgfault", "page-faults"),
     ("pgmajfault", "major-faults"),

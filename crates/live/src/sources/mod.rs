@@ -1,4 +1,4 @@
-//! What Linux reports about a running machine, one file per family of sources: texts in, counts since boot out.
+//! Parsers of what Linux reports about a running machine, one file per family of sources: text in, counts since boot out.
 
 pub(crate) mod clock;
 pub(crate) mod counts;

@@ -10,12 +10,12 @@ use record::machine::Node;
 
 /// Fewer pages are insignificant.
 const LEAST: u64 = 100;
-/// The most processes whose pages are read, threads of each, and the longest text.
+/// Maximum numbers of processes whose pages are read and of threads of each, and maximum length of the text.
 const MOST_PROCESSES: usize = 4;
 const MOST_THREADS: usize = 256;
 const MOST_TEXT: usize = 16 << 20;
-/// A process with more memory is not asked, bytes: the kernel walks all its pages, and holds off its changes of the address
-/// space meanwhile.
+/// Processes with more memory than this, in bytes, are skipped: the kernel walks all their pages and blocks changes of their address space
+/// meanwhile.
 const MOST_MEMORY: u64 = 4 << 30;
 const PAGE: u64 = 4096;
 

@@ -7,7 +7,7 @@ use machine::cgroups::{Cgroups, Version, walk};
 use os::procfs::{count_of, throttled_seconds};
 use record::live::Throttled;
 
-/// The most groups with a quota that are read, and folders that are searched.
+/// Maximum numbers of groups with a quota read and of folders searched.
 const MOST_GROUPS: usize = 256;
 const MOST_FOLDERS: usize = 5000;
 

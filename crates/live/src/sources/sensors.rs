@@ -7,14 +7,14 @@ use machine::sensors::{EnergyCounter, Throttling, energy_between, energy_counter
 use record::CpuList;
 use record::live::Sensors;
 
-/// The most chips and sensors that are read.
+/// Maximum number of chips and sensors read.
 const MOST_CHIPS: usize = 32;
 const MOST_SENSORS: usize = 64;
-/// No machine uses more, W.
+/// Maximum plausible power, W.
 const MOST_WATTS: f64 = 1e5;
-/// The most CPUs whose throttle counters are read.
+/// Maximum number of CPUs whose throttle counters are read.
 const MOST_CPUS: usize = 1024;
-/// Chips that are not about the processor and answer over slow buses of their own.
+/// Chips that do not concern the processor and are read over separate, slow buses.
 const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi", "mlx5"];
 
 /// Counters since boot.
@@ -69,12 +69,12 @@ impl Heat {
     }
 }
 
-/// Whether a chip has a sensor of heat, air or power.
+/// Whether a chip has a temperature, fan or power sensor.
 pub(crate) fn has_fans_or_temperatures(root: &Root) -> bool {
     read_chips(root) != Sensors::default()
 }
 
-/// The most of each kind that hwmon shows.
+/// The highest value of each kind in hwmon.
 fn read_chips(root: &Root) -> Sensors {
     let mut sensors = Sensors::default();
     for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MOST_CHIPS) {

@@ -1,4 +1,4 @@
-//! Instructions of AArch64, by the encodings in the Arm Architecture Reference Manual (DDI 0487), C4.1.
+//! AArch64 instructions, decoded as in the Arm Architecture Reference Manual (DDI 0487), C4.1.
 
 use super::instruction::{
     Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Place, Registers, Source,

@@ -1,10 +1,10 @@
-//! A thread's next steps, by its registers and its memory. A few instructions of its code are emulated here until it reaches a load
-//! again. The load's addresses then are as good a sample of the accessed memory as its address at the sample.
+//! A thread's next steps, from its registers and memory. A few instructions of its code are emulated until it reaches a load again. The load's
+//! addresses then represent the accessed memory as well as the address at the sample.
 
 use super::code::{Code, Set};
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
 
-/// The most values read from the thread's memory for one sample.
+/// Maximum number of values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
 /// The most other functions whose code is read for one sample, and if calls are followed.
@@ -14,7 +14,7 @@ const MOST_CALLED: u32 = 64;
 const FUNCTION: u64 = 512;
 /// The link register of AArch64.
 const LINK: usize = 30;
-/// More than the highest number of a general register.
+/// Number of general registers, at most.
 const NUMBERS: usize = 32;
 
 /// The result of a comparison.
@@ -23,11 +23,11 @@ struct Flags {
     zero: bool,
     negative: bool,
     overflow: bool,
-    /// The first was less, without a sign.
+    /// The first was less, unsigned.
     below: bool,
 }
 
-/// A value of a thread's memory, and whether it was read now or is from the time of the sample.
+/// A value from a thread's memory, and whether it was read now or at the time of the sample.
 pub(super) type Known = (u64, bool);
 
 /// A value stored at an address.
@@ -46,7 +46,7 @@ pub(super) struct Ahead<'a, R> {
     other: Option<Code>,
     elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
     fetched: u32,
-    /// The instruction to reach: a function that contains it is followed.
+    /// The instruction to reach; functions that contain it are followed.
     wanted: u64,
     at: u64,
     registers: [Option<u64>; NUMBERS],

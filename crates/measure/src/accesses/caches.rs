@@ -1,18 +1,17 @@
-//! What fits the last caches: programs that run at the same time share one, and each has the part that the others leave.
+//! What fits the last-level caches: programs that run at the same time share one, and each gets the part left by the others.
 
 use record::Machine;
 use record::command_run::CurvePoint;
 use record::live::MemoryLevel;
 
-/// A last cache, where nobody says how large it is, bytes.
+/// Size of the last-level cache if unknown, bytes.
 const USUAL: u64 = 32 << 20;
-/// Memory of which so much is gone through, of what it has of the cache, does not fit it.
+/// Memory accessed to more than this share of its part of the cache does not fit it.
 const FAR: f64 = 1.25;
-/// Touches from which on memory takes part of the cache from other memory: fewer take little, and say too little of how much
-/// memory they are of.
+/// Minimum number of accesses for memory to occupy part of the cache: fewer occupy little, and are too few to estimate the memory.
 const MANY: usize = 32;
-/// Memory that one place touches ends where nothing is touched for so many times the usual distance of two neighbours. Of n
-/// addresses chosen evenly the largest gap is about ln n times the usual one.
+/// A range of accessed memory ends at a gap of this many times the usual distance between neighbours. For n evenly distributed addresses, the
+/// largest gap is about ln n times the usual one.
 const GAP: u64 = 8;
 /// Less is no gap, bytes.
 const LEAST_GAP: u64 = 2 << 20;
@@ -24,11 +23,11 @@ pub(super) struct Caches {
     of_cpu: Vec<(u32, usize)>,
     /// Bytes of each.
     bytes: Vec<f64>,
-    /// Bytes of a CPU's cache before the last one, which nobody takes from it.
+    /// Size of a CPU's private cache before the last level, bytes.
     own: f64,
     /// Bytes of the first.
     first: f64,
-    /// What loads of so much memory take, by this machine's own latency curve; empty where none was measured.
+    /// Load latency by size of memory, from this machine's own latency curve; empty if none was measured.
     curve: Vec<CurvePoint>,
 }
 
@@ -54,7 +53,8 @@ impl Caches {
         Self { of_cpu: Vec::new(), bytes: vec![bytes as f64], own: 0.0, first: 0.0, curve: Vec::new() }
     }
 
-    /// Those of a machine, the last one as large as its latency curve shows it: a virtual machine is told of a whole cache and has a part.
+    /// The caches of a machine, with the last level as large as the latency curve shows: a virtual machine is shown a whole cache but has only a
+    /// part.
     pub(super) fn of(machine: &Machine, curve: &[CurvePoint]) -> Self {
         let last = machine.last_level();
         let mut all = Self { bytes: Vec::new(), ..Self::default() };
@@ -78,8 +78,8 @@ impl Caches {
         all
     }
 
-    /// How much of the last cache there is by the curve: up to where loads take, by ratios, less than halfway from what they take just
-    /// beyond a core's own caches to what they take of the most memory.
+    /// Size of the last-level cache according to the curve: up to the point at which the latency is halfway, logarithmically, between that just
+    /// beyond a core's own caches and that of the largest working set.
     fn given(&self) -> Option<f64> {
         let beyond = self.curve.iter().find(|point| point.bytes as f64 >= FAR * self.own)?;
         let most = self.curve.last()?;
@@ -98,7 +98,7 @@ impl Caches {
         within.last().map(|point| point.bytes as f64)
     }
 
-    /// The latency of a load from this much memory, ns: between two points of the curve by their ratios.
+    /// The latency of a load from this much memory, ns: interpolated logarithmically between two points of the curve.
     pub(super) fn ns_of(&self, bytes: f64) -> Option<f64> {
         let after = self.curve.iter().position(|point| point.bytes as f64 >= bytes);
         let (from, to) = match after {
@@ -176,7 +176,7 @@ impl Set {
         self.addresses.len() >= MANY
     }
 
-    /// Its ranges, piece by piece.
+    /// Its ranges.
     fn pieces(&self) -> Vec<(u64, u64)> {
         let (Some(first), Some(last)) = (self.addresses.first(), self.addresses.last()) else {
             return Vec::new();

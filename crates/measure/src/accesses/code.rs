@@ -1,4 +1,4 @@
-//! The instructions around an address of another process, and what the instruction there waits for.
+//! The instructions around an address in another process, and what the instruction there waits for.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,11 +10,11 @@ use super::{aarch64, x86_64};
 /// Bytes of code read before and after an address.
 const BEFORE: u64 = 256;
 const BEHIND: u64 = 768;
-/// The most instructions examined before it and from it on.
+/// Maximum number of instructions examined before and after it.
 const MOST_BEFORE: usize = 48;
 const MOST: usize = 160;
 
-/// The instruction set for which this is compiled is the machine's.
+/// The instruction set of this build, which is the machine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     X86,
@@ -84,8 +84,8 @@ impl Code {
         self.set.decode(self.bytes.get(from..)?)
     }
 
-    /// The starts of the instructions before an address, in their order. Those of x86 are found by decoding from each byte: decoding
-    /// from a wrong place soon synchronises, so the starts that most reach are the real ones.
+    /// The starts of the instructions before an address, in their order. Those of x86 are found by decoding from each byte: decoding from a wrong
+    /// position soon synchronises, so the starts reached most often are the real ones.
     fn begins_before(&self, ip: u64) -> Vec<u64> {
         let Some(before) = ip.checked_sub(self.start).map(|before| before as usize) else {
             return Vec::new();
@@ -133,7 +133,7 @@ pub(super) struct Load {
     pub(super) strides: Strides,
 }
 
-/// What the instruction at a place waits for, beside loads.
+/// What the instruction at a place waits for, other than loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Waits {
     /// Nothing known.
@@ -141,7 +141,7 @@ pub(super) enum Waits {
     Computes,
     /// Division or square root.
     Long,
-    /// What adds or multiplies floating-point numbers.
+    /// Addition or multiplication of floating-point numbers.
     Float,
     /// An atomic instruction or a fence.
     Atomic,
@@ -149,7 +149,7 @@ pub(super) enum Waits {
     Jump,
 }
 
-/// How often a place's load continued in short strides for long, in some short strides, and otherwise.
+/// How often a place's load continued in short strides for long, for a short time, and not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -166,7 +166,7 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether its strides are short, for any length.
+    /// Whether its strides are short, however many there are.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
@@ -179,7 +179,7 @@ impl Strides {
 /// A place in a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Site {
-    /// The code around it; `None` where it could not be read.
+    /// The code around it; `None` if it could not be read.
     pub(super) code: Option<Code>,
     /// The load that the instruction waits for.
     pub(super) load: Option<Load>,
@@ -187,7 +187,7 @@ pub(super) struct Site {
     pub(super) own: Option<Load>,
     /// What it waits for, if not a load.
     pub(super) waits: Waits,
-    /// Whether it also waits for floating-point operations, one after the other.
+    /// Whether it also waits for dependent floating-point operations.
     pub(super) chained: bool,
     /// Whether it is in a loop that waits for another thread.
     pub(super) spins: bool,
@@ -249,15 +249,15 @@ impl Site {
 /// The instructions around a place, in their order in memory.
 struct Listing {
     all: Vec<(u64, Instruction)>,
-    /// Which of them stands at the place.
+    /// The index of the instruction at the place.
     here: usize,
     stack: Registers,
     lost: Registers,
 }
 
-/// How many instructions back an input is searched for.
+/// Maximum number of instructions searched backwards for an input.
 const BACK: usize = 24;
-/// The most instructions between a load and the one that waits for it, if they only move its value.
+/// Maximum number of instructions between a load and the one that waits for it, if they only move its value.
 const LINKS: usize = 2;
 /// Spin loops are short.
 const SPIN: usize = 14;
@@ -345,8 +345,8 @@ impl Listing {
         (first < of_load && !since.meets(self.stack)).then_some((self.all[first].0, since))
     }
 
-    /// What the instruction at the place waits for. Cores take an interrupt between two instructions: the one before has just ended,
-    /// and so have all that needed nothing more. The next waits for its inputs: for the last instruction that set one of them.
+    /// What the instruction at the place waits for. Cores take an interrupt between two instructions: the one before has just completed, and so
+    /// have all whose inputs were ready. The next waits for its inputs, that is, for the last instruction that set one of them.
     fn attribute(&self) -> (Option<Load>, Waits) {
         let one = &self.all[self.here].1;
         let mut needed = one.reads.without(self.stack);
@@ -416,7 +416,7 @@ impl Listing {
         }
     }
 
-    /// Whether it also waits, beside a load, for the same operation of the previous round: a sequential sum.
+    /// Whether it waits, in addition to a load, for the same operation of the previous iteration: a sequential sum.
     fn is_chained(&self) -> bool {
         let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
         [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
@@ -497,7 +497,7 @@ pub(super) enum Mapped {
     Away,
 }
 
-/// The memory of a process, without accessing absent pages, which could wait for whoever serves them.
+/// The memory of a process, without accessing absent pages, which could block.
 pub(super) struct Pages {
     pid: i32,
     tables: Option<File>,
@@ -512,8 +512,8 @@ impl Pages {
         self.pid
     }
 
-    /// The state of its page at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` if there is none, or this
-    /// user may not know.
+    /// The state of its page at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` if there is none, or if this user may not see
+    /// it.
     pub(super) fn at(&self, address: u64) -> Option<Mapped> {
         const PRESENT: u64 = 1 << 63;
         const SWAPPED: u64 = 1 << 62;
@@ -528,7 +528,7 @@ impl Pages {
         }
     }
 
-    /// A number of this many bytes, eight at most. The call refuses device memory, where reading may have effects.
+    /// A number of this many bytes, eight at most. The call refuses device memory, where reads may have side effects.
     pub(super) fn value(&self, address: u64, bytes: u8) -> Option<u64> {
         if bytes > 8 || !matches!(self.at(address)?, Mapped::Own | Mapped::Shared) {
             return None;

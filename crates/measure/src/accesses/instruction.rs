@@ -1,5 +1,5 @@
-//! The properties of an instruction, on any machine: its memory operand, the registers that it reads and sets, and, as far as
-//! addresses depend on it, its result.
+//! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and its result, as far as
+//! addresses depend on it.
 
 /// Registers, one bit each: general ones from bit 0 on, in their encoded numbers, vectors from bit 32 on, flags at bit 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Registers {
         Self(self.0 | other.0)
     }
 
-    /// Those that the other lacks.
+    /// Those that are not in the other.
     pub(super) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -34,7 +34,7 @@ impl Registers {
         self.0 & other.0 != 0
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -71,7 +71,7 @@ pub(super) enum Flow {
     Next,
     Jump(i64),
     Branch(i64, Condition),
-    /// A function, which may be known, and then the following one.
+    /// A function, which may be known, and then the following instruction.
     Call(Option<i64>),
     Return,
     /// Unknown.
@@ -101,12 +101,12 @@ pub(super) enum Test {
     Negative,
 }
 
-/// What takes its time, as far as relevant here.
+/// What makes it slow, as far as relevant here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
     Other,
-    /// Divides, or takes a square root: ten cycles and more, one after the other.
+    /// Division or square root: ten cycles or more, not pipelined.
     Long,
     /// Computes with floating-point numbers: three to five cycles.
     Float,
@@ -114,7 +114,7 @@ pub(super) enum Kind {
     Atomic,
     /// Flushes a line from the caches.
     Flush,
-    /// Waits a little, as spin loops do.
+    /// Waits briefly, as in spin loops.
     Spin,
     /// Calls the kernel.
     System,
@@ -143,7 +143,7 @@ pub(super) enum Order {
     Vector,
 }
 
-/// Its result: `a op b` in `to`, cut to this many bytes.
+/// Its result: `a op b` in `to`, truncated to this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) op: Op,
@@ -205,7 +205,7 @@ impl Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Four bytes and more fill the register, fewer leave the rest unchanged.
+    /// Four bytes or more fill the register; fewer leave the rest unchanged.
     Register(u8),
     Stored,
     /// The flags alone.

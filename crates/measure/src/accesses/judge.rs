@@ -10,16 +10,16 @@ use super::code::Waits;
 use super::sighting::{Seen, Touch};
 use super::spread;
 
-/// From this many touches on, a place is judged separately from other places.
+/// With this many accesses, a place is judged separately from other places.
 const OWN: usize = 16;
 /// The owner of memory shared by several processes: related programs have it at the same addresses.
 const OF_SEVERAL: i32 = 0;
 
-/// A touch, and its key.
+/// An access, and its key.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// The cache, the owner of the memory, and which of the two instructions accesses it. Both may access the same memory, which
-    /// then is no sign of a repeated access.
+    /// The cache, the owner of the memory, and which of the two instructions accesses it. Both may access the same memory, which does not
+    /// indicate a repeated access.
     of: (usize, i32, usize),
     /// The number of its sample.
     number: usize,
@@ -31,7 +31,7 @@ fn owner(one: &Seen, touch: &Touch) -> i32 {
     if touch.shared { OF_SEVERAL } else { one.pid }
 }
 
-/// The level of the memory that samples touch, by their numbers: whether it fits the caches, and its size.
+/// The level of the memory that samples access, by sample number: whether it fits the caches, and its size.
 fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     let mut placed: Vec<Placed> = Vec::new();
     for (number, one) in all.iter().enumerate() {
@@ -76,8 +76,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     places
 }
 
-/// The memory of these touches. Those that go through it remain in `touches`; the others, which return to some pages, are listed
-/// page by page.
+/// The memory of these accesses. Those spread over it remain in `touches`; the others, which return to a few pages, are listed page by page.
 fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
     let (bytes, cold) = spread::of(&addresses);
@@ -92,7 +91,7 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
 }
 
-/// From this many known addresses of a load on, unknown ones are assumed to be in the same memory.
+/// With this many known addresses of a load, unknown ones are assumed to be in the same memory.
 const ALIKE: usize = 8;
 
 /// What holds the memory of a sample, and whether it is accessed in order.
@@ -124,8 +123,7 @@ impl Judged<'_> {
     }
 }
 
-/// All samples with what holds their memory. For loads with an unknown address: what holds the memory of most others at the same
-/// place.
+/// All samples with the level of their memory. For loads with an unknown address: the most frequent level at the same place.
 fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     let places = places(all, caches);
     let mut known: HashMap<(i32, u64), Vec<Held>> = HashMap::new();
@@ -148,7 +146,7 @@ fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     all.iter().zip(places).map(judged).collect()
 }
 
-/// What samples show about some of them, `of`; the memory of the others takes its part of the caches.
+/// What samples show about some of them, `of`; the memory of the others occupies its part of the caches.
 pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
     let mut all = hold(all, caches);
     all.retain(|one| of(one.seen));
@@ -231,9 +229,9 @@ fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
 }
 
-/// Bytes of a line that cores exchange, as a shift.
+/// Size of the cache lines that cores exchange, as a shift.
 const LINE: u32 = 6;
-/// From this many samples of a thread on, it is not chance.
+/// Minimum number of samples of a thread to exclude chance.
 const AGAIN: usize = 2;
 
 /// A touch of a line, with the owner process and the touching thread.
@@ -248,7 +246,7 @@ struct OfLine {
     number: usize,
 }
 
-/// Which samples are at lines that several threads on several CPUs touch at the same time, one of them writing. Memory released
+/// Which samples are at lines that several threads on several CPUs access at the same time, one of them writing. Memory released
 /// by one thread may be reused by another, as the stack of an ended thread.
 fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
     let mut touches: Vec<OfLine> = Vec::new();

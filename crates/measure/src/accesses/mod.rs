@@ -1,9 +1,9 @@
-//! What programs wait for at their instructions, without a counter: the kernel's timer interrupts each CPU now and then, and the
-//! interrupted instruction is, in proportion to its time, the one that the core waits at. Its registers show its memory: how much of
-//! it is accessed, in which order, and which lines several threads write.
+//! What programs wait for, instruction by instruction, without a counter: the kernel's timer interrupts each CPU from time to time, and the
+//! interrupted instruction is, in proportion to its time, the one at which the core waits. Its registers show which memory is accessed: how much,
+//! in which order, and which lines several threads write.
 //!
-//! The way of a sample: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` emulates a few of
-//! them if the load's address is gone, `sighting.rs` combines both, `judge.rs` evaluates many of them.
+//! How a sample is processed: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` emulates a few of them
+//! if the load's address was overwritten, `sighting.rs` combines both, `judge.rs` evaluates many of them.
 
 mod aarch64;
 mod ahead;
@@ -34,26 +34,26 @@ use sighting::{Seen, see};
 
 /// Time between two samples of a CPU, ns: 29 per second, not a divisor of a tick's rate.
 const PERIOD: u64 = 34_300_000;
-/// The same while a command is watched: 199 per second.
+/// The same while a command is observed: 199 per second.
 const OFTEN: u64 = 5_030_000;
 /// Samples per second of all CPUs together.
 const MOST_A_SECOND: u64 = 2000;
-/// How long a sample counts if the interval is shorter.
+/// The minimum time for which a sample counts.
 const KEPT: Duration = Duration::from_secs(10);
-/// The most saved samples: if there are more, every second one is dropped until there are few again.
+/// Maximum number of saved samples: if there are more, every second one is dropped.
 const MOST_KEPT: usize = 8192;
-/// The most known places in programs.
+/// Maximum number of known places in programs.
 const MOST_SITES: usize = 8192;
-/// The most pieces of 2 MiB with a known owner.
+/// Maximum number of pieces of 2 MiB with a known owner.
 const MOST_MAPPED: usize = 65_536;
-/// The most processes with a known parent, and steps from one to the next.
+/// Maximum number of processes with a known parent, and of steps from one to the next.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
-/// The most other processes that are judged separately.
+/// Maximum number of other processes judged separately.
 const MOST_OTHERS: usize = 3;
-/// The most threads followed at a time.
+/// Maximum number of threads sampled at a time.
 const MOST_THREADS: usize = 64;
-/// The most new ones read at a time, from programs with many places: each takes some microseconds.
+/// Maximum number of new places read at a time, from programs with many: each takes some microseconds.
 const NEW_SITES: usize = 100;
 
 /// Time between two reads of the kernel's data: before a ring is full.
@@ -83,15 +83,15 @@ struct InKernel {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Code of a process in which functions of those continue.
+    /// Code of a process in which their functions continue.
     codes: HashMap<(i32, u64), Option<Code>>,
-    /// The kind of a process's memory, by the numbers of pieces of 2 MiB.
+    /// The kind of a process's memory, by number of each 2 MiB piece.
     mapped: HashMap<(i32, u64), Mapped>,
     /// Since when both are known.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     in_kernel: VecDeque<InKernel>,
-    /// The parent of a process that began meanwhile.
+    /// The parent of a process that started during sampling.
     parents: HashMap<i32, i32>,
     /// One of 2^this is saved.
     thinned: u32,
@@ -101,9 +101,9 @@ pub struct Accesses {
     caches: Caches,
     /// The node of each CPU; empty with one node.
     nodes: HashMap<u32, u32>,
-    /// The sampled threads, if whole CPUs may not be.
+    /// The sampled threads, if sampling whole CPUs is not permitted.
     threads: Option<BTreeSet<i32>>,
-    /// Why none, or not all that is wanted.
+    /// Why nothing, or not everything requested, is sampled.
     coverage: Option<Coverage>,
 }
 
@@ -169,7 +169,7 @@ impl Accesses {
         all
     }
 
-    /// What can be sampled, and what not and why.
+    /// What can and cannot be sampled, and why.
     pub fn coverage(&self) -> Option<Coverage> {
         self.coverage.clone()
     }
@@ -318,7 +318,7 @@ impl Accesses {
         });
     }
 
-    /// What the samples of an interval of this length show (of a longer time if it is short), for these processes or for all.
+    /// What the samples of an interval of this length show (or of a longer time if it is short), for these processes or for all.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
         self.take();
@@ -344,7 +344,7 @@ impl Accesses {
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// What the kept samples show about one process; `None` without any.
+    /// What the saved samples show about one process; `None` without any.
     pub fn of_process(&mut self, pid: i32) -> Option<Sampled> {
         let sampled = self.judge(|of, _| of == pid);
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)

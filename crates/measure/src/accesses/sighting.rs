@@ -7,19 +7,19 @@ use super::code::{Code, Load, Mapped, Site, Strides, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
-/// Prefetchers follow strides of up to half a page of 4 KiB, and no longer ones (Intel, 64-ia-32 Optimization Reference
+/// Prefetchers follow strides of up to half a page of 4 KiB, but not longer ones (Intel, 64-ia-32 Optimization Reference
 /// Manual, "Data Prefetching"): successive addresses of a load closer than this are prefetched.
 const STRIDE: u64 = 2048;
-/// The most instructions emulated for a sample, and for one from which a load's strides are learned.
+/// Maximum number of instructions emulated for a sample, and for a sample from which the strides of a load are learned.
 const MOST: u32 = 192;
 const MOST_LEARNING: u32 = 1024;
-/// A function's stack lies this far below and above the stack pointer, bytes.
+/// A function's stack extends this far below and above the stack pointer, bytes.
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
 /// The number of samples of a place from which its load's strides are learned.
 const STRIDES: u32 = 4;
-/// A load that continues in short strides for this many rounds accesses memory in order: shorter runs, as the keys of a node, may
-/// be anywhere.
+/// A load that continues in short strides for this many rounds accesses memory in order: shorter runs, such as the keys of a node, may be
+/// anywhere.
 const RUN: u32 = 64;
 /// The same for this many bytes.
 const RUN_BYTES: u64 = 512;
@@ -169,7 +169,7 @@ fn register(sample: &Sample, number: u8) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Found {
     address: u64,
-    /// Whether it is the original address, or else the next one when the thread reaches the load again.
+    /// Whether it is the original address; otherwise it is the next one, when the thread reaches the load again.
     is_had: bool,
     /// Whether it was computed from memory read now.
     is_now: bool,

@@ -1,4 +1,5 @@
-//! How much memory some addresses belong to: by how often two of them are in one block. Of n addresses chosen evenly among F
+//! The size of the memory in which some addresses lie, estimated from how often two of them are in the same
+//! block. Of n addresses chosen evenly among F
 //! blocks, n(n − 1) ÷ 2F pairs share one (the birthday problem; as an estimate of F: Simpson's index).
 
 /// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Larger ones may be accessed only in part, and in smaller ones too few pairs meet: the
@@ -8,16 +9,16 @@ const BLOCKS: [u32; 3] = [12, 16, 21];
 pub(super) const PAGE: f64 = 4096.0;
 /// This many pairs are conclusive.
 const MET: f64 = 16.0;
-/// A cache line, as a shift, and pairs in one that are no chance.
+/// A cache line, as a shift, and the number of pairs in one line that excludes chance.
 const LINE: u32 = 6;
 const MET_IN_LINES: f64 = 4.0;
-/// From this many touches of one page on, it is no part of a large working set.
+/// With this many accesses, a page is not part of a large working set.
 const HOT: usize = 4;
 /// Fewer addresses are inconclusive.
 const LEAST: usize = 8;
 
-/// Lines far apart meet in blocks of this size hardly more often than by themselves: at most this many times as often. If some lines of
-/// much memory are touched often, its blocks meet much more often.
+/// Distant lines share blocks of this size hardly more often than single lines: at most this many times as often. If some lines of a large memory
+/// are accessed often, its blocks coincide much more often.
 const AROUND: u32 = BLOCKS[1];
 const MORE: f64 = 4.0;
 

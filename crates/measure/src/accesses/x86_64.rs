@@ -16,10 +16,10 @@ const RSP: u8 = 4;
 const RSI: u8 = 6;
 const RDI: u8 = 7;
 
-/// No instruction is longer.
+/// Maximum length of an instruction.
 pub(super) const LONGEST: usize = 15;
 
-/// Registers that a function may leave otherwise than it found them (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11.
+/// Registers that a function may change (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11.
 pub(super) fn lost_in_calls() -> Registers {
     [0, 1, 2, 6, 7, 8, 9, 10, 11]
         .map(Registers::general)
@@ -33,13 +33,13 @@ thread_local! {
     static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
 }
 
-/// The length of the first instruction of these bytes; `None` of what is none.
+/// The length of the first instruction of these bytes; `None` if there is none.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     let one = Decoder::new(64, &bytes[..bytes.len().min(LONGEST)], DecoderOptions::NONE).decode();
     (!one.is_invalid()).then(|| one.len())
 }
 
-/// The first instruction of these bytes; `None` of what is none, or goes beyond their end.
+/// The first instruction of these bytes; `None` if there is none or it is incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let one = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
@@ -90,7 +90,7 @@ fn is_written(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// The number of a general register, whatever part of it is meant.
+/// The number of a general register, or of any part of it.
 fn general(register: Register) -> Option<u8> {
     let full = register.full_register();
     full.is_gpr64().then(|| full.number() as u8)
@@ -104,7 +104,7 @@ fn number(register: Register) -> Registers {
     }
 }
 
-/// The memory that it names, if it touches any.
+/// The memory that it accesses, if any.
 fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Option<Memory> {
     let bytes = u8::try_from(one.memory_size().size()).unwrap_or(u8::MAX);
     if one.is_string_instruction() {
@@ -134,7 +134,7 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
 }
 
-/// The address that its operand names; `None` where that is counted from what is not sampled: a segment, a vector, half a register.
+/// The address of its operand; `None` if it depends on something that is not sampled: a segment, a vector, half a register.
 fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
@@ -185,7 +185,7 @@ fn condition(code: ConditionCode) -> Condition {
     Condition::Of(test, is)
 }
 
-/// What a core does not do in a few cycles: division, roots, transcendental functions.
+/// Operations that take more than a few cycles: division, roots, transcendental functions.
 const LONG: &[Mnemonic] = {
     use Mnemonic::*;
     &[
@@ -195,7 +195,7 @@ const LONG: &[Mnemonic] = {
     ]
 };
 
-/// What adds, subtracts or multiplies floating-point numbers, beside the fused ones.
+/// Floating-point additions, subtractions and multiplications other than fused ones.
 const FLOAT: &[Mnemonic] = {
     use Mnemonic::*;
     &[
@@ -230,7 +230,7 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
         }
 }
 
-/// What an operand holds.
+/// The value of an operand.
 fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> {
     match one.op_kind(at) {
         OpKind::Register => {
@@ -252,7 +252,7 @@ fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> 
     }
 }
 
-/// Where its first operand puts a result, and how many bytes of it.
+/// Where its first operand stores a result, and its number of bytes.
 fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     match one.op0_kind() {
         OpKind::Register => {
@@ -268,7 +268,7 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     }
 }
 
-/// What it leaves in general registers and memory, where that is one of the operations that addresses are made of.
+/// Its result in general registers and memory, if it is an operation that addresses are computed with.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);

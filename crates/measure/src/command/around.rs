@@ -8,7 +8,7 @@ use machine::cgroups::Cgroups;
 use os::procfs::{USER_HZ, find_ticks, some_waited_us, throttled_seconds};
 use record::command_run::Around;
 
-/// One look.
+/// One placement check.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
     at: Instant,
@@ -19,7 +19,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Looks now.
+    /// Makes a placement check now.
     pub(crate) fn now() -> Self {
         let root = Root::live();
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -37,7 +37,7 @@ impl Look {
         }
     }
 
-    /// What happened from this look to now.
+    /// What happened since this snapshot.
     pub(crate) fn until_now(&self) -> Around {
         let now = Self::now();
         let wall = (now.at - self.at).as_secs_f64();

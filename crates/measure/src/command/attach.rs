@@ -1,4 +1,4 @@
-//! Running processes, watched for a time: nothing is started, stopped or changed, and only /proc is read.
+//! Running processes, observed for a time: nothing is started, stopped or changed, and only /proc is read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -18,9 +18,9 @@ use crate::tasks::{Effort, Sampler, Seen, thread};
 /// Time between two checks for a stop request or an ended process.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// With more processes than this, the children of each are not read: a service of many has them all named.
+/// With more processes than this, the children of each are not read: a service with many processes lists them all.
 const MOST_WITH_CHILDREN: usize = 32;
-/// The most descendants read per process.
+/// Maximum number of descendants read per process.
 const MOST_IN_TREE: usize = 256;
 
 /// A running process. Its number may be reused later: its start time identifies it.
@@ -38,7 +38,7 @@ pub struct Attached {
 /// Why a process cannot be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
-    /// There is none of this number.
+    /// There is no process with this number.
     #[error("there is no process {0}")]
     Ended(i32),
     /// It exists, but /proc does not show it to us.
@@ -69,13 +69,13 @@ impl Attached {
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
-    /// Whether it has not ended, whoever has its number now.
+    /// Whether it is still running, even if its number was reused.
     pub fn is_there(&self) -> bool {
         Stat::read_first_thread(self.pid)
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
     }
 
-    /// The kernel's accounts of it now; `None` if it has ended.
+    /// The kernel's accounting of it now; `None` if it has ended.
     fn account(&self) -> Option<Account> {
         if self.is_there() { Account::read(self.pid) } else { None }
     }
@@ -97,14 +97,14 @@ impl Account {
     }
 }
 
-/// One of the watched processes.
+/// One of the observed processes.
 #[derive(Debug)]
 struct Watched {
     process: Attached,
     first: Account,
     last: Account,
     there: bool,
-    /// The initial totals of it, all below it and all of these that had ended, if needed.
+    /// The initial totals of it and its descendants, including ended ones, if needed.
     of_tree: Option<(u64, u64)>,
 }
 
@@ -115,7 +115,7 @@ impl Watched {
         Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// Ticks since the first look: its own, and those of all processes that it started, including short-lived ones.
+    /// Ticks since the first observation: its own, and those of all processes that it started, including short-lived ones.
     fn ticks(&self, named: &[i32]) -> (u64, u64) {
         let own = less(self.last.ticks, self.first.ticks);
         let now = self
@@ -131,7 +131,7 @@ impl Watched {
     }
 }
 
-/// Processes observed in one period after another: what they did in each.
+/// Processes observed in consecutive periods: their activity in each.
 #[derive(Debug)]
 pub struct Watching {
     all: Vec<Watched>,
@@ -152,7 +152,7 @@ impl Watching {
         watching
     }
 
-    /// Replaces the observed processes; nothing is lost about those observed before.
+    /// Replaces the observed processes; results about those observed before are kept.
     pub fn set(&mut self, processes: Vec<Attached>) {
         let mut before = std::mem::take(&mut self.all);
         for process in processes {
@@ -180,7 +180,7 @@ impl Watching {
         self.all.iter().map(|one| &one.process)
     }
 
-    /// Those of them that were there at the last look.
+    /// The processes that existed at the last observation.
     pub fn present(&self) -> impl Iterator<Item = &Attached> {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
@@ -190,13 +190,13 @@ impl Watching {
         self.accesses = Some(Accesses::of_threads(known));
     }
 
-    /// Whether one of them is there still.
+    /// Whether one of them still exists.
     pub fn is_one_there(&self) -> bool {
         self.all.iter().any(Watched::is_there)
     }
 
-    /// Watches until all have ended, until the time limit, or until a stop request: the results cover the processes and all that
-    /// they started since they were last watched.
+    /// Observes until all have ended, until the time limit, or until a stop request: the results cover the processes and everything that they
+    /// started since the last observation.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
             // Another activity came in between.
@@ -271,7 +271,7 @@ impl Watching {
         self.all.iter().map(|one| one.process.pid).collect()
     }
 
-    /// From now on the totals of all below them count.
+    /// From now on, the totals of their descendants count.
     fn begin_trees(&mut self) {
         let named = self.named();
         let few = named.len() <= MOST_WITH_CHILDREN;
@@ -280,7 +280,7 @@ impl Watching {
         }
     }
 
-    /// Looks at their threads and accounts; returns when to look again.
+    /// Samples their threads and accounting; returns when to sample again.
     fn look(&mut self) -> Duration {
         let (all, sampler) = (&mut self.all, &mut self.sampler);
         sampler.look_with(|sampler| {
@@ -297,8 +297,8 @@ impl Watching {
     }
 }
 
-/// Watches processes, and what they start, until all have ended, until the time limit, or until a stop request: their activity
-/// in that time. With `samples`, what they wait for in user mode is also sampled.
+/// Observes processes, and what they start, until all have ended, until the time limit, or until a stop request: their activity in that
+/// time. With `samples`, what they wait for in user mode is also sampled.
 pub fn watch(
     processes: &[Attached],
     samples: Option<Hierarchy>,
@@ -310,7 +310,7 @@ pub fn watch(
     watching.watch(limit, stop)
 }
 
-/// Ticks of a process and all below it, including those that ended and were waited for: a descendant's end changes no total.
+/// Ticks of a process and its descendants, including those that ended and were waited for: the end of a descendant does not change the total.
 /// Named ones count separately.
 fn tree_ticks(pid: i32, named: &[i32]) -> (u64, u64) {
     let (mut todo, mut sum) = (vec![pid], (0, 0));
@@ -334,7 +334,7 @@ fn less(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.saturating_sub(other.0), one.1.saturating_sub(other.1))
 }
 
-/// Their use: the CPU time of their threads, which is exact, divided by ticks.
+/// Their CPU time: that of their threads, which is exact, split by ticks.
 fn usage(all: &[Watched], named: &[i32], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()

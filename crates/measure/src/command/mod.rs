@@ -1,7 +1,7 @@
-//! A measured command: counters attached before its first instruction, looks at its threads while it runs, and the
-//! effects of the machine on it.
+//! A measured command: counters attached before its first instruction, samples of its threads while it runs, and the effects of the machine on
+//! it.
 //!
-//! A command of a few milliseconds costs hardly more than its start: looks at /proc begin after 20 ms.
+//! For a command of a few milliseconds there is hardly any overhead: sampling of /proc begins after 20 ms.
 
 mod around;
 mod attach;
@@ -38,13 +38,11 @@ pub struct Job<'a> {
     /// Additional or changed variables of its environment.
     pub env: &'a [(OsString, OsString)],
     /// Whether the kernel's own events are counted without a PMU: exactly, from the program's start on, like perf.
-    /// Otherwise the accounts in /proc and `wait4` are used: for the first event that anybody counts, the kernel delays
-    /// its caller by ten milliseconds and more.
+    /// Otherwise the accounts in /proc and `wait4` are used: the kernel delays whoever enables the first event by ten milliseconds or more.
     pub events: bool,
-    /// The machine's caches and memory, to sample also what the command waits for in user mode: from the first look on, if
-    /// allowed.
+    /// The machine's caches and memory, to sample also what the command waits for in user mode, from the first observation on, if allowed.
     pub samples: Option<Hierarchy<'a>>,
-    /// Installed while the command gets ready, before its program begins.
+    /// Installed while the command is prepared, before its program starts.
     pub guard: Option<&'a Guard>,
 }
 
@@ -53,22 +51,22 @@ pub struct Job<'a> {
 pub struct Run {
     /// How it ended, how long it took and what it used.
     pub ended: Ended,
-    /// What the counters show of it and all that it started.
+    /// What the counters show for it and everything that it started.
     pub reading: Reading,
     /// Events that could not be opened, and why; those opened but not counted are in the reading.
     pub refused: Vec<(&'static str, Text)>,
     /// What was seen of its threads.
     pub seen: Seen,
-    /// The machine's activity meanwhile; `None` if the run was too short.
+    /// The machine's activity during the run; `None` if it was too short.
     pub around: Option<Around>,
     /// The core clock while it ran, Hz, and its source.
     pub clock: Option<(f64, &'static str)>,
-    /// Whether its peak memory is its own: the kernel also counts the memory that a process had before its program began,
-    /// which was linespeed's.
+    /// Whether its peak memory is its own: the kernel also counts the memory that the process had before its program started, which was
+    /// linespeed's.
     pub rss_known: bool,
     /// What samples of user mode show; `None` if none were taken.
     pub sampled: Option<Sampled>,
-    /// What they show about other processes active meanwhile, by their numbers, the busiest first.
+    /// What they show about other processes active during the run, by number, busiest first.
     pub others_sampled: Vec<(i32, Sampled)>,
     /// Whether they could be taken; `None` if not tried.
     pub samples: Option<Coverage>,
@@ -89,16 +87,15 @@ impl Run {
     }
 }
 
-/// Called with the processes that a command left behind, while linespeed waits for them.
+/// Called with the processes that a command left running, while linespeed waits for them.
 pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
-/// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
+/// Runs a command once, with our own input and outputs. A stop signal ends it and everything that it started.
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     attended(job, Spec::new(job.argv), stop, tell).map(|(run, _)| run)
 }
 
-/// Like [`run`], repeated: its input is what it read from a file, from the beginning, otherwise empty; its output is
-/// discarded.
+/// Like [`run`], for repeated runs: its input starts again from the beginning if it is a file, otherwise it is empty; its output is discarded.
 pub fn run_silent(job: &Job, input: &mut SharedInput, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let stdin = if input.again() { Input::Inherit } else { Input::Null };
     let nowhere = Spec { stdin, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
@@ -175,15 +172,15 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     Ok((run, child.captured().1))
 }
 
-/// Counters of a child and all that it starts, from its program's start on.
+/// Counters of a child and everything that it starts, from the start of its program.
 fn count(pid: i32, events: bool) -> Option<Counters> {
     let set = if availability().pmu { Set::Full } else { Set::Unaccounted };
     let target = Target::Process { pid, inherit: true, enable_on_exec: true };
     (set == Set::Full || events).then(|| Counters::open(target, set))
 }
 
-/// Subtracts a child's use before its program began from its total, which cannot exceed what this many threads can use
-/// at once in the time. Its wall time begins after that.
+/// Subtracts a child's CPU time before its program started from its total, which cannot exceed what this many threads can use in the time. Its
+/// wall time begins after that.
 fn leave_out(had: &Had, ended: &mut Ended, at_once: usize) {
     let usage = &mut ended.usage;
     let used = usage.user + usage.system;
@@ -205,7 +202,7 @@ fn usable(job: &Job) -> usize {
     job.cpus.map(CpuList::len).or_else(|| pin::allowed().map(|cpus| cpus.len())).unwrap_or(usize::MAX).max(1)
 }
 
-/// Why events are missing. If none can be counted, our own restrictions are not the command's fault.
+/// Why events are missing. If none can be counted, our own restrictions do not concern the command.
 fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     if counters.is_empty() {
         let own = Counters::open(Target::ThisThread, Set::Software);
@@ -216,8 +213,8 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     counters.refused().to_vec()
 }
 
-/// The clock from its best source: the PMU, the kernel, or (for runs long enough to look) a chain of adds just after the
-/// end, which shows this core's clock, not that of the command's.
+/// The clock from its best source: the PMU, the kernel, or (for runs long enough to look) a chain of adds just after the end, which shows the
+/// clock of this core, not of the command's core.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
     let counted = reading.get("cycles").zip(reading.get("task-clock"));
     if let Some((cycles, time)) = counted

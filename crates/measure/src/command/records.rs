@@ -1,5 +1,5 @@
-//! Runs of a command as measurements. Results without a metric of their own (its end, its waits, the machine's activity
-//! meanwhile) are in the details of `workload.time`.
+//! Runs of a command as measurements. Results without a separate metric (its end, its waits, the machine's activity meanwhile) are in the details
+//! of `workload.time`.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use os::child::Exit;
 
 /// The name of a command's own time among workloads.
 const WORKLOAD: &str = "command";
-/// The most threads listed separately in a record; the others are summed.
+/// Maximum number of threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
-/// From this many looks on, the share of idle looks gives the idle time: ± a tenth.
+/// With this many samples, the share of idle samples gives the idle time to within a tenth.
 const ENOUGH_LOOKS: u64 = 20;
 
-/// Processes seen beside those named.
+/// Processes other than the named ones.
 fn below(run: &Run) -> u64 {
     if run.attached.is_empty() {
         return 0;
@@ -28,10 +28,9 @@ fn below(run: &Run) -> u64 {
     pids.iter().filter(|pid| !run.attached.contains(pid)).count() as u64
 }
 
-/// The share of a command's CPU time in unseen threads from which they are reported: a tenth, the part that the last look
-/// before each thread's end may miss.
+/// Unsampled threads are reported above this share of a command's CPU time: a tenth, which the last sample before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
-/// CPU seconds below which the ends of threads alone exceed that share.
+/// Below these CPU seconds, the ends of threads alone exceed that share.
 const LEAST_USED: f64 = 0.2;
 
 /// A value of one run.
@@ -42,7 +41,7 @@ type Of<T> = fn(&T) -> f64;
 pub struct Figures {
     /// What was measured.
     pub measurements: Vec<Measurement>,
-    /// What was not, and why.
+    /// What was not measured, and why.
     pub coverage: Vec<Coverage>,
 }
 
@@ -76,7 +75,7 @@ struct Times {
     system: f64,
     runnable: f64,
     off_cpu: f64,
-    /// Summed over threads; absent if unseen threads had a CPU.
+    /// Summed over threads; absent if unsampled threads used a CPU.
     blocked: Option<f64>,
 }
 
@@ -102,7 +101,7 @@ fn times(run: &Run) -> Times {
     Times { user, system, runnable, off_cpu, blocked }
 }
 
-/// Whether hardly ever more than one of a command's threads ran or was ready.
+/// Whether almost never more than one thread of a command ran or was ready.
 fn one_at_a_time(run: &Run) -> bool {
     let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
     busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1
@@ -169,7 +168,7 @@ const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
 );
 
-/// An end noticed later than this, seconds, and by more than this share of the run, leaves the time in doubt.
+/// If the end is detected later than this, seconds, and by more than this share of the run, the time is unreliable.
 const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
 const ENDED_UNSEEN: Template = Template::new(
@@ -291,7 +290,7 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
     }
 }
 
-/// The kernel's accounts of each process, if counters did not count it.
+/// The kernel's accounting of each process, if counters did not count it.
 fn accounted(runs: &[Run], figures: &mut Figures) {
     let events: [(&str, Of<Run>); 7] = [
         ("task-clock", |run| (run.ended.usage.user + run.ended.usage.system) * 1e9),
@@ -318,7 +317,7 @@ fn has(figures: &Figures, event: &str) -> bool {
     figures.measurements.iter().any(|m| m.labels.word(Label::Event) == Some(event))
 }
 
-/// Moves to other CPUs from the kernel's counts of each thread, if nobody counted them and all threads were seen.
+/// Migrations from the kernel's counts of each thread, if they were not counted otherwise and all threads were sampled.
 fn moved(runs: &[Run], figures: &mut Figures) {
     const EVENT: &str = "cpu-migrations";
     if has(figures, EVENT) {
@@ -337,7 +336,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
 }
 
-/// Moves of a run's threads; `None` if the kernel does not report them, or unseen threads used a CPU.
+/// Migrations of a run's threads; `None` if the kernel does not report them, or unsampled threads used a CPU.
 fn moves(run: &Run) -> Option<f64> {
     let (used, seen) = cpu_seconds(run);
     if run.seen.threads.is_empty() || seen < used * (1.0 - UNSEEN) {
@@ -422,7 +421,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     }
 }
 
-/// The share of a run's CPU time in unseen threads.
+/// The share of a run's CPU time in unsampled threads.
 fn unseen_share(run: &Run) -> f64 {
     let (used, seen) = cpu_seconds(run);
     if used > LEAST_USED { (1.0 - seen / used).clamp(0.0, 1.0) } else { 0.0 }

@@ -31,18 +31,18 @@ impl SharedInput {
         }
     }
 
-    /// Before another run: returns to where the first began. Whether there is something to read again.
+    /// Before another run: rewinds to where the first began. Returns whether there is something to read again.
     pub fn again(&mut self) -> bool {
         self.before(1);
         matches!(self, Self::File(..))
     }
 
-    /// Whether it is a pipe that holds something, which no later run can read again.
+    /// Whether it is a pipe with data, which later runs cannot read again.
     pub fn is_pipe_with_content(&self) -> bool {
         matches!(self, Self::Pipe(_)) && poll_input() & libc::POLLIN != 0
     }
 
-    /// Before run `number`, counted from 0: returns to where the first began. Whether a pipe has nothing left for it.
+    /// Before run `number`, counted from 0: rewinds to where the first began. Returns whether a pipe has nothing left for it.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
             // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
@@ -63,7 +63,7 @@ fn is_used_up() -> bool {
     state & libc::POLLHUP != 0 && state & libc::POLLIN == 0
 }
 
-/// What standard input has for a reader now.
+/// What a reader can currently get from standard input.
 fn poll_input() -> libc::c_short {
     let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure of this function's own, and no waiting.

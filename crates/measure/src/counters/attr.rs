@@ -1,5 +1,5 @@
 //! `perf_event_open` itself: the attribute block as the kernel reads it, the call, the controls of an open event.
-//! Layout, bits and numbers are of `include/uapi/linux/perf_event.h`, which is a promise to user space.
+//! Layout, bits and numbers are from `include/uapi/linux/perf_event.h`, a stable interface.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -56,7 +56,7 @@ pub(super) struct Mode {
     pub inherit: bool,
     /// On the PMU whenever the thread runs, or in error. Leaders only.
     pub pinned: bool,
-    /// Enables itself when the thread calls exec. Leaders only.
+    /// Is enabled when the thread calls exec. Leaders only.
     pub enable_on_exec: bool,
     /// Excludes kernel and hypervisor: all that an ordinary user may count if `perf_event_paranoid` is 2.
     pub user_only: bool,
@@ -147,7 +147,7 @@ pub(super) fn open(attr: &Attr, whose: Whose, leader: Option<&OwnedFd>) -> io::R
     open_block(std::ptr::from_ref(attr).cast(), whose, leader)
 }
 
-/// Opens an event that samples.
+/// Opens a sampling event.
 pub(super) fn open_sampling(attr: &SampleAttr, whose: Whose) -> io::Result<OwnedFd> {
     open_block(std::ptr::from_ref(attr).cast(), whose, None)
 }
@@ -169,7 +169,7 @@ fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>)
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
-/// Whether the kernel has the call at all. Emulators of user programs and kernels built without it lack it.
+/// Whether the kernel has the call. User-mode emulators and kernels built without it lack it.
 pub(super) fn exists() -> bool {
     // SAFETY: without an attribute block the call does nothing but fail.
     let code = unsafe {
@@ -194,7 +194,7 @@ pub(super) fn disable(fd: &OwnedFd) {
     control(fd, IOC_DISABLE);
 }
 
-/// Reads 64-bit words; returns how many. A pinned event without a free counter returns none.
+/// Reads 64-bit words; returns how many. A pinned event without a free counter returns nothing.
 pub(super) fn read(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the given number of bytes into a live slice.
     let bytes = unsafe { libc::read(fd.as_raw_fd(), words.as_mut_ptr().cast(), size_of_val(words)) };

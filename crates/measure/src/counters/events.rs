@@ -35,7 +35,7 @@ pub static EVENTS: LazyLock<Vec<Event>> = LazyLock::new(|| {
     table.map(|table: Table| table.event).unwrap_or_default()
 });
 
-/// Groups of hardware events, the most wanted first.
+/// Groups of hardware events, most important first.
 pub(super) const HARDWARE_GROUPS: &[&[&str]] = &[
     CORE_GROUP,
     &["branches", "branch-misses"],
@@ -85,7 +85,7 @@ impl Event {
         self.kind == attr::TYPE_SOFTWARE
     }
 
-    /// Whether it happens in the kernel, so that counting only user mode would always show 0.
+    /// Whether it occurs only in the kernel, so that counting user mode would always show 0.
     pub(super) fn in_kernel_only(&self) -> bool {
         matches!(self.name, "context-switches" | "cpu-migrations")
     }

@@ -1,5 +1,5 @@
-//! Opens events in groups, with fallbacks: user mode if the kernel's part is refused, single events if a group does not
-//! fit, the rest if one is missing.
+//! Opens events in groups, with fallbacks: user mode only if counting the kernel is refused, single events if a group does not fit, the remaining
+//! events if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -121,7 +121,7 @@ pub(super) struct Opener<'a> {
     here: &'a Surroundings,
     /// `user_only` in it means that the kernel allows no more.
     wanted: Mode,
-    /// Whether the caller wants hardware events of user mode alone.
+    /// Whether the caller wants hardware events in user mode only.
     user_asked: bool,
     /// Whether an event has been opened, so that the mode is fixed.
     settled: bool,
@@ -185,8 +185,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Whether to count only user mode for an event. For the kernel's own events that leaves nothing, or half: only if
-    /// necessary.
+    /// Whether to count only user mode for an event. For the kernel's own events this leaves nothing, or half, so only if necessary.
     fn user_mode(&self, mode: Mode, software: bool) -> bool {
         mode.user_only || self.user_asked && !software
     }
@@ -211,8 +210,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Opens one event. Until the first has been opened, less and less is requested: without the kernel's part, without
-    /// guests.
+    /// Opens one event. Until the first has been opened, requests are reduced step by step: without the kernel, without guests.
     fn open_one(&mut self, code: Code, leader: Option<&OwnedFd>, pinned: bool) -> io::Result<OwnedFd> {
         let lead = leader.is_none();
         let try_mode = |mode: Mode| {
@@ -261,8 +259,8 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 
-/// Whether cycles and instructions may stay on the PMU all the time: another pair of events must still fit beside them.
-/// Small PMUs (four counters, two of them ours, one a watchdog's) have no room for that.
+/// Whether cycles and instructions may stay on the PMU all the time: another pair of events must still fit. Small PMUs (four counters, two of
+/// them ours, one used by a watchdog) have no room for that.
 pub(super) fn may_pin() -> bool {
     static PIN: OnceLock<bool> = OnceLock::new();
     *PIN.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Counters on the machine that runs the tests, whatever it has. If the kernel refuses even its own events, only the
+//! Counters on the machine that runs the tests, whichever counters it has. If the kernel refuses even its own events, only the
 //! report of that is tested.
 
 use record::Label;

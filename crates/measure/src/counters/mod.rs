@@ -1,7 +1,7 @@
 //! Performance counters: `perf_event_open` directly, events in groups, with the share of time that each was counted.
 //!
-//! Opening never fails as a whole: refusals by a PMU, the kernel's settings or a container are listed with their
-//! reasons ([`Counters::refused`]), the rest counts. Without a PMU the kernel's own events remain.
+//! Opening never fails as a whole: refusals by a PMU, the kernel's settings or a container are listed with their reasons ([`Counters::refused`]);
+//! the rest is counted. Without a PMU the kernel's own events remain.
 
 mod attr;
 mod events;
@@ -54,7 +54,7 @@ pub enum Target {
     },
 }
 
-/// Open counters. They count from [`Counters::enable`] (or from exec) on, and end with the value.
+/// Open counters. They count from [`Counters::enable`] (or from exec) on, and are closed when the value is dropped.
 #[derive(Debug)]
 pub struct Counters {
     groups: Vec<Group>,

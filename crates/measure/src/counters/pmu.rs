@@ -1,6 +1,6 @@
 //! The CPUs' counting units in sysfs (`/sys/bus/event_source/devices`), and how a written event
 //! (`event=0x3c,umask=0x0`) becomes the kernel's words: each unit's `format` folder lists the bits of each term
-//! (`config:0-7,32-35`). Form: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
+//! (`config:0-7,32-35`). Format: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::attr::Code;
 
 /// Where the units are.
 pub(super) const DEVICES: &str = "/sys/bus/event_source/devices";
-/// The most core units read. No machine sold has more than four kinds of core.
+/// Maximum number of core units read. No machine has more than four kinds of core.
 const MOST: usize = 16;
 /// The longest accepted description of an event; the kernel's own are below 100 characters.
 const LONGEST: usize = 4096;

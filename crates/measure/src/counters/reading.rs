@@ -2,7 +2,7 @@
 
 use record::{Template, Text};
 
-/// How often an event happened.
+/// Number of times an event occurred.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
     /// The event, by perf's name.
@@ -13,15 +13,15 @@ pub struct Count {
     pub raw: u64,
     /// How long the event should have been counted, ns: the time that the thread ran, summed over threads.
     pub enabled_ns: u64,
-    /// How long it was on a counter, ns. Less than `enabled_ns` if there are fewer counters than events.
+    /// How long it was counted, ns. Less than `enabled_ns` if there are fewer counters than events.
     pub running_ns: u64,
     /// Only user mode was counted (perf's `:u`), because the kernel allows this user no more.
     pub user_only: bool,
 }
 
 impl Count {
-    /// A count extrapolated to the time for which it should have been counted. `None` if it was never on a counter: no
-    /// result is better than a meaningless zero.
+    /// A count extrapolated to the time for which it should have been counted. `None` if it was never counted: no result is better than a
+    /// meaningless zero.
     fn scale(row: &Row) -> Option<Self> {
         let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
         // Within rounding always on: exact counts stay exact.
@@ -30,7 +30,7 @@ impl Count {
         (running_ns > 0).then_some(Self { event, value, raw, enabled_ns, running_ns, user_only })
     }
 
-    /// Share of the time for which the event was really counted, 0 to 1.
+    /// Share of the time for which the event was actually counted, 0 to 1.
     pub fn coverage(&self) -> f64 {
         if self.enabled_ns == 0 { 0.0 } else { (self.running_ns as f64 / self.enabled_ns as f64).min(1.0) }
     }

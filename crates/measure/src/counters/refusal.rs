@@ -43,11 +43,11 @@ pub(super) enum Scope {
     Own,
     /// Another process.
     Process(i32),
-    /// Whole CPUs, or units outside of them.
+    /// Whole CPUs, or units outside the cores.
     Machine,
 }
 
-/// Those of the current machine, read once.
+/// The facts of the current machine, read once.
 pub(super) fn surroundings() -> &'static Surroundings {
     static HERE: OnceLock<Surroundings> = OnceLock::new();
     HERE.get_or_init(|| Surroundings { no_call: !attr::exists(), ..read_surroundings(&Root::live()) })
@@ -163,7 +163,7 @@ impl Surroundings {
         }
     }
 
-    /// Why an event of the kernel's own cannot be counted if only user mode is allowed.
+    /// Why a kernel event cannot be counted if only user mode is allowed.
     pub(super) fn user_mode_only(&self) -> Unavailable {
         let reason = match self.paranoid {
             Some(level) => text!(
@@ -176,7 +176,7 @@ impl Surroundings {
     }
 }
 
-/// What allows this user to count more.
+/// How this user can be allowed to count more.
 fn lower_to(level: u64) -> Text {
     text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON")
 }

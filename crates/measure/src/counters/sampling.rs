@@ -73,7 +73,7 @@ pub(crate) struct Sample {
     pub(crate) cpu: u32,
     /// The time, ns of a clock common to all CPUs.
     pub(crate) time: u64,
-    /// The address of the next instruction: the one before it has just ended, or this one waits. In the kernel: the one at which user
+    /// The address of the next instruction: the previous one has just completed, or this one is waiting. In the kernel: the one at which user
     /// mode resumes.
     pub(crate) ip: u64,
     /// Whether it was in the kernel.
@@ -100,7 +100,7 @@ impl Sample {
 pub(crate) enum Noted {
     /// A sample.
     Sample(Sample),
-    /// This process has begun another program.
+    /// This process has started another program (exec).
     Exec(i32),
     /// The second process, or a thread of it, started the first.
     Fork(i32, i32),
@@ -128,7 +128,7 @@ struct Ring {
 unsafe impl Send for Ring {}
 
 impl Sampler {
-    /// Samples each of these CPUs once in `period` ns while it is in user mode. Idle CPUs are also woken.
+    /// Samples each of these CPUs once per `period` ns while it is in user mode. This also wakes idle CPUs.
     pub(crate) fn of_cpus(cpus: impl IntoIterator<Item = u32>, period: u64) -> Result<Self, Unavailable> {
         let mut all = Self::of_none(period);
         for cpu in cpus {
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 
-    /// Samples find what this process does in user mode; if they are refused, this is reported in a line.
+    /// Samples show what this process does in user mode; if they are refused, one line reports it.
     #[test]
     fn a_loop_is_found_where_it_runs() {
         let mut sampler = match Sampler::of_cpus(0..4096, 1_000_000) {

@@ -21,7 +21,7 @@ use super::pmu::{self, Pmu};
 use super::reading::Reading;
 
 /// The categories of a core's issue slots: kept work; discarded work, issued on a wrong path or spent on recovering from it;
-/// nothing to issue (instruction cache, decoding, redirects); no room (waiting for memory or for an execution unit).
+/// nothing to issue (instruction cache, decoding, redirects); no free slot (waiting for memory or for an execution unit).
 pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
 
 /// Shares of the issue slots.
@@ -29,9 +29,9 @@ pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "fronte
 pub struct TopDown {
     /// The share of each of the `CATEGORIES`; they add up to 1.
     pub shares: [f64; 4],
-    /// The events behind it, in words.
+    /// The events from which it is computed, in words.
     pub source: &'static str,
-    /// Least share of the time for which any of the events was counted, 0 to 1.
+    /// The smallest share of the time in which any of the events was counted, 0 to 1.
     pub coverage: f64,
 }
 
@@ -206,8 +206,8 @@ impl Reading {
     }
 }
 
-/// Sums of the four shares that are attributed to measuring error and normalized. AMD's and Arm's events count slightly
-/// different things, and slots given to the other sibling are in none of the four.
+/// Sums of the four shares that are attributed to measuring error and normalized. The events of AMD and Arm count slightly different things, and
+/// slots given to the other sibling are in none of the four categories.
 const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 
 pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {

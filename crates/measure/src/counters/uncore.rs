@@ -25,7 +25,7 @@ use super::attr::{self, Attr, Code, Mode, Whose};
 use super::pmu::{self, DEVICES, Pmu};
 use super::refusal::{self, Scope};
 
-/// The most open events: eight packages of sixteen channels, each with two to four.
+/// Maximum number of open events: eight packages of sixteen channels, each with two to four events.
 const MOST: usize = 512;
 /// No machine's memory traffic is higher, B/s.
 const MOST_BYTES: f64 = 1e14;

@@ -16,12 +16,12 @@ use super::refusal::{self, Scope};
 use super::top_down::{self, CATEGORIES, Method};
 use super::wishes::hardware_wishes;
 
-/// The most CPUs tried if the first cannot be counted: one kind of core may count what another does not.
+/// Maximum number of CPUs tried if the first cannot be counted: one kind of core may support what another does not.
 const TRIED: usize = 4;
 /// No core retires more instructions per cycle: the widest ones sold issue ten.
 const MOST_IPC: f64 = 16.0;
 
-/// Open counters of some CPUs. They count from the start, and end with the value.
+/// Open counters of some CPUs. They count from the start, and are closed when the value is dropped.
 #[derive(Debug)]
 pub struct CpuCounters {
     user: Vec<Group>,

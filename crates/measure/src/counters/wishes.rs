@@ -13,8 +13,8 @@ pub enum Set {
     Core,
     /// The kernel's own: time, switches, migrations, faults.
     Software,
-    /// Those of them that the kernel's accounts of a process lack, or count from before its program began: for each event
-    /// that nobody counts yet, the kernel patches its own code twice.
+    /// The events that the kernel's accounting of a process lacks, or counts from before its program began: for each event not yet counted by
+    /// anyone, the kernel patches its own code twice.
     Unaccounted,
     /// Every event of [`super::EVENTS`], and top-down if the CPU has it. Groups alternate on the counters.
     Full,
@@ -38,7 +38,7 @@ pub(super) fn named_events(set: Set) -> impl Iterator<Item = &'static str> {
     software.iter().chain(hardware.iter().copied().flatten()).copied()
 }
 
-/// The groups of a set on this machine, the most wanted first.
+/// The groups of a set on this machine, most important first.
 pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
     let (software, hardware, top_down) = set.parts();
     let mut wishes = Vec::new();

@@ -26,7 +26,7 @@ const NAME: &str = "bandwidth";
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// The least size of all arrays together, as a multiple of the last-level caches. They are created at four times each; whole
+/// Minimum total size of all arrays, as a multiple of the last-level caches. They are created at four times each; whole
 /// chunks leave a little less.
 const LEAST_TIMES: f64 = 3.5;
 

@@ -25,8 +25,8 @@ const TARGET: f64 = 0.01;
 /// ms).
 const CHAIN_SECONDS: f64 = 150e-6;
 
-/// Length of a burst of heavy vector work before each look. Intel cores keep the lower licence clock for about 650 µs
-/// after the last heavy instruction, so a look directly after it still shows that clock.
+/// Length of a burst of heavy vector work before each clock reading. Intel cores keep the lower licence clock for about 650 µs after the last
+/// heavy instruction, so a reading immediately afterwards still shows that clock.
 const BURST_SECONDS: f64 = 400e-6;
 
 /// The fewest samples with an interval.

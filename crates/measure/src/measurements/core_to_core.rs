@@ -41,12 +41,11 @@ const MOST_CPUS: usize = 256;
 /// Starting the threads and waking both CPUs' clocks, once, s.
 const START_SECONDS: f64 = 0.012;
 
-/// A pair with a side that does not run is abandoned after at least this, a few time slices of a busy CPU, and if there
-/// are few pairs after their share of this.
+/// A pair is abandoned if one side does not run for this long, a few time slices of a busy CPU; if there are few pairs, for their share of this.
 const LIMITS: (f64, f64) = (0.04, 0.5);
 
-/// The most time under an emulator, as a multiple of that: two CPUs of an emulated machine may be two threads that
-/// rarely run at the same time.
+/// Maximum time under an emulator, as a multiple of the above: two CPUs of an emulated machine may be two threads that rarely run at the same
+/// time.
 const EMULATED: f64 = 600.0;
 
 /// The limit of its pairs, as a multiple of a real one's.
@@ -65,12 +64,12 @@ fn most_pairs(cpus: usize, depth: Depth) -> usize {
     }
 }
 
-/// Whether --full goes deeper: where the matrix is small.
+/// Whether --full measures more: only if the matrix is small.
 fn is_deep(depth: Depth, cpus: usize) -> bool {
     depth == Depth::Full && cpus <= 64
 }
 
-/// The planned time of a pair: less than the maximum, since a slow move to its CPUs adds to it now and then.
+/// The planned time of a pair: less than the maximum, because sometimes a slow move to its CPUs adds to it.
 fn pair_time(depth: Depth, cpus: usize) -> Duration {
     Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
 }

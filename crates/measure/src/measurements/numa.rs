@@ -1,5 +1,5 @@
-//! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each (columns). The memory is
-//! bound to its node and proven to lie there page by page.
+//! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each (columns). The memory is bound
+//! to its node and verified page by page.
 
 pub(crate) mod chase;
 pub(crate) mod columns;
@@ -31,8 +31,8 @@ const NAME: &str = "numa";
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round over the cells may take this multiple of the time for all rounds before cells are abandoned: a busy
-/// machine then still has every cell once.
+/// The first round over the cells may take this multiple of the time for all rounds before cells are abandoned, so that even on a busy machine
+/// every cell is measured once.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
@@ -92,7 +92,7 @@ fn cell_place(row: &Row, column: &Column) -> Labels {
     Labels::new().with_label(Label::From, row.node).with_label(Label::To, column.node)
 }
 
-/// Adds the proof of a column's memory to a cell.
+/// Adds the verification of a column's memory to a cell.
 fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> Measurement {
     let (share, pages) = match &column.placement {
         Placement::Share { on_node, pages } => (json!(on_node), *pages),

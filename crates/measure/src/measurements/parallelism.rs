@@ -1,4 +1,4 @@
-//! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
+//! Memory-level parallelism: how many loads one core keeps in flight, measured with 1 to 16 simultaneous chases.
 
 use record::text::Value;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use os::mapping::Page;
 /// Numbers of chases, 1 first: the others are compared with it.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
 
-/// A new cycle grows by this much between looks at the time.
+/// A new cycle grows by this much between time checks.
 const STEP: usize = 16 << 20;
 
 /// Hops of each chase in a sample: about 0.4 ms from memory.
@@ -42,7 +42,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
-/// The cycle kept by the latency measurement, or a new one beyond all caches, on huge pages where there are any.
+/// The cycle kept by the latency measurement, or a new one beyond all caches, on huge pages if available.
 pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Result<Cycle, Halt> {
     let allowed = usize::try_from(context.memory_allowance()).unwrap_or(usize::MAX);
     if let Some(cycle) = context.kept_cycle.take() {

@@ -17,7 +17,7 @@ use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
 use crate::workloads::worker_pool::{TimeBudget, WorkerPool};
 
 const NAME: &str = "power-draw";
-/// The work during which power is read, from the busiest execution units to a waiting core.
+/// The work during which power is read, from busy execution units to a waiting core.
 const WORK: [&str; 4] = ["flops", "cpu-bound", "memory-bound", "triad"];
 const IDLE: &str = "idle";
 /// Half-width of the interval beyond which power is too noisy.
@@ -74,8 +74,8 @@ impl Meter {
         }
     }
 
-    /// Rounds over all work and idleness, and seconds of each reading. RAPL counts each millisecond, and six readings have an
-    /// interval; a meter gets a second to forget the earlier state, and has averaged by itself.
+    /// Rounds over all work and idleness, and seconds of each reading. RAPL updates every millisecond, and six readings give an interval; a
+    /// meter, which averages, gets a second to settle.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),
@@ -90,7 +90,7 @@ impl Meter {
         }
     }
 
-    /// Watts while `work` runs; `None` where a counter could not be read.
+    /// Watts while `work` runs; `None` if a counter could not be read.
     fn watts(&self, root: &Root, work: impl FnOnce()) -> Option<f64> {
         match self {
             Meter::Packages(packages) => {

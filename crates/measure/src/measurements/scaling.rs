@@ -1,5 +1,4 @@
-//! Scaling of throughput and IPC from one CPU to all of them: the workloads on more and more CPUs, in each order of
-//! CPUs that differs here.
+//! Scaling of throughput and IPC from one CPU to all of them: the workloads on an increasing number of CPUs, in each distinct order of CPUs.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -41,7 +40,7 @@ const OVERTIME: f64 = 3.0;
 /// The fewest slices of a visit if time is short.
 const LEAST: usize = 3;
 
-/// Seconds of a visit beside its slices, and for each of its threads.
+/// Seconds of a visit besides its slices, and for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
 pub(crate) const SCALING: Measure = Measure {
@@ -201,7 +200,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     Ok(())
 }
 
-/// The time of a pass is reported beside the throughput of one thread, so both are from these slices.
+/// The time of a pass is reported with the throughput of one thread, so both are from these slices.
 fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     let place = Labels::new().with_label(Label::Workload, seen.workload.name());
     let before = context.measurements.len();
@@ -213,7 +212,7 @@ fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     }
 }
 
-/// The steps for which there is memory; the others are listed in the coverage.
+/// The steps with enough memory; the others are listed in the coverage.
 fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Vec<Step> {
     let each = workload.definition().bytes;
     let allowed = context.memory_allowance();

@@ -1,4 +1,4 @@
-//! Time taken from a busy thread: each CPU spins on the cycle counter; a gap in it is time that something else used. A
+//! Time taken from a busy thread: each CPU spins on the cycle counter; a gap is time that something else used. A
 //! gap without an interrupt or context switch came from below: firmware or hypervisor.
 
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use os::Stop;
 /// A shorter gap is the loop itself, a cache miss or due to an SMT sibling. rtla's osnoise uses 5 µs, oslat 1 µs.
 const THRESHOLD_NS: f64 = 1_000.0;
 
-/// The share is taken over parts of this length: each is a sample.
+/// The share is computed over parts of this length; each is a sample.
 const PART: Duration = Duration::from_millis(50);
 
 /// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per part instead of after each gap.
@@ -29,7 +29,7 @@ const SLOW_READING: Duration = Duration::from_micros(300);
 /// Share of the time that scans of all threads' run times may take.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time spent beside the kernel's trace, which slows what it observes: those gaps have causes but no share.
+/// Share of the time with the kernel's trace active, which slows what it observes: those gaps have causes but do not count for the share.
 const TRACED: f64 = 0.4;
 
 /// The most gaps saved per CPU; more are still counted in the share.

@@ -1,5 +1,5 @@
-//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; on the machine as it is, with idle states held
-//! off and tuned, under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
+//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; on the machine as it is, with idle states disabled, and tuned,
+//! under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
 //! corrected for them.
 
 use std::io;
@@ -23,7 +23,7 @@ const NAME: &str = "wakeup";
 /// A late thread continues beyond its cycles' time for this long.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Cycles beside a trace, the ring of which holds the events of some thousands.
+/// Cycles with a trace, whose ring buffer holds the events of a few thousand.
 const MOST_TRACED: usize = 1_000;
 
 /// With more CPUs, their distributions are saved together, not for each.
@@ -34,9 +34,9 @@ const DISTRIBUTIONS: usize = 32;
 enum Tuned {
     /// Nothing.
     Nothing,
-    /// Idle states are held off, as cyclictest does.
+    /// Idle states are disabled, as by cyclictest.
     Awake,
-    /// And timer slack is 1 ns.
+    /// In addition, timer slack is 1 ns.
     All,
 }
 
@@ -55,7 +55,7 @@ impl Setting {
         other.into_iter().chain(fifo.into_iter().filter(|_| priority > 0)).collect()
     }
 
-    /// cyclictest's setting: SCHED_FIFO with idle states held off, as far as not `refused`.
+    /// cyclictest's setting: SCHED_FIFO with idle states disabled, unless `refused`.
     fn of_cyclictest(priority: u8, refused: &Refused) -> Setting {
         let priority = if refused.fifo.is_some() { 0 } else { priority };
         let tuned = match (refused.idle_states.is_some(), priority) {
@@ -212,7 +212,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups of a further pass beside the kernel's trace, which slows what it observes, with the last allowed setting. None if
+/// The latest wake-ups of a further pass with the kernel's trace, which slows what it observes, with the last allowed setting. None if
 /// this process may not trace, and in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
@@ -392,8 +392,8 @@ fn keep_halves(m: &mut Measurement) {
     m.samples.clear();
 }
 
-/// Adds the wake-ups prevented by a late one (jHiccup's correction): each latency above the interval T represents
-/// others of v − T, v − 2 T, …, down to the least measured one: none would have been faster.
+/// Adds the wake-ups prevented by a late one (jHiccup's correction): each latency v above the interval T represents others of v − T, v − 2 T, …,
+/// down to the smallest measured one, because none would have been faster.
 fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
     let interval = interval as f64;
     let least = latencies.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Each built-in workload on one CPU: throughput, the time of a pass, IPC with the clock beside it.
+//! Each built-in workload on one CPU: throughput, the time of a pass, and IPC with the clock measured at the same time.
 
 use std::time::{Duration, Instant};
 

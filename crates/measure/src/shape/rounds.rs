@@ -1,4 +1,4 @@
-//! Who meets whom: a round-robin tournament, and disjoint pairs.
+//! Pairings: a round-robin tournament, and disjoint pairs.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     })
 }
 
-/// Rounds in which each of `n` meets each other once.
+/// Rounds in which each of `n` meets every other once.
 pub(super) fn rounds_of(n: usize) -> usize {
     (n + n % 2).saturating_sub(1)
 }

@@ -1,12 +1,12 @@
-//! System calls in which threads wait, by the instruction set of the program that makes them: the kernel shows a number only.
+//! System calls in which threads wait, by the instruction set of the calling program: the kernel shows only a number.
 
 use std::fs::File;
 use std::io::Read;
 
 use strum::IntoStaticStr;
 
-/// What threads wait for. In this order: if several threads of a command wait, the first of these is what holds it up,
-/// since the others wait for the threads in it.
+/// What threads wait for. In this order: if several threads of a command wait, the first of these is the cause, since the others wait for the
+/// threads in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
@@ -27,7 +27,7 @@ pub enum Waiting {
     Pipe,
     /// The end of a requested sleep.
     Sleep,
-    /// Whatever comes first on a set of files: poll, select, epoll, signals.
+    /// The first event on a set of files: poll, select, epoll, signals.
     Events,
     /// A mutex that another thread holds, by the futex's expected value.
     #[strum(serialize = "lock")]
@@ -46,7 +46,7 @@ impl Waiting {
         matches!(self, Waiting::Mutex | Waiting::Lock)
     }
 
-    /// The word for people and JSON.
+    /// The word in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }
@@ -55,7 +55,7 @@ impl Waiting {
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
-    /// This, whatever its arguments are.
+    /// This call with any arguments.
     Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
     Futex,
@@ -75,7 +75,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// That of a process's program, by the head of its file; `None` for others, including 32-bit ones.
+    /// That of a process's program, from its file header; `None` for others, including 32-bit ones.
     pub(super) fn of_process(pid: i32) -> Option<Self> {
         let mut head = [0; 20];
         File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;

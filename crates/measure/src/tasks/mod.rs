@@ -1,5 +1,4 @@
-//! The activity of any processes' threads, observed from outside: their states, what they wait in, their time on a CPU
-//! and ready for one.
+//! The activity of threads of any process, observed from outside: their states, what they wait for, and their on-CPU and run-queue time.
 //!
 //! [`Sampler`] watches a set of processes and what they start, a command of ours or running services, and reports what could
 //! not be read.

@@ -9,7 +9,7 @@ use super::waiting::find_reason;
 
 /// A section that Go's linker writes, stripped or not.
 const GO: &[u8] = b".go.buildinfo";
-/// The most bytes of names to read.
+/// Maximum number of bytes of names to read.
 const MOST_NAMES: u64 = 64 << 10;
 
 /// What determines the meaning of the calls of a program's threads.

@@ -1,5 +1,4 @@
-//! Looks at the threads of processes now and then. A look is cheap and there are few: the caller chooses their share of one CPU's
-//! time.
+//! Samples the threads of processes periodically. A sample is cheap, and the caller chooses its share of one CPU's time.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -12,34 +11,34 @@ use super::turns::{Key, Turns};
 use super::waiting;
 use os::child;
 
-/// Commands that end before this are not looked at: they are bound by their start.
+/// Commands that end before this are not sampled: their start-up dominates.
 pub const FIRST: Duration = Duration::from_millis(20);
-/// The longest time between two looks, whatever their cost.
+/// Maximum time between two samples, whatever their cost.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 /// Threads saved separately; the time of further ones is in the command's sums.
 const MOST_KEPT: usize = 20_000;
 
-/// The most ready threads whose call is read in one look.
+/// Maximum number of ready threads whose call is read per sample.
 const MOST_READY_ASKED: usize = 4;
 
 /// After this long, running threads count as running since the processes were found.
 const UNKNOWN: Duration = Duration::from_millis(400);
 
-/// The limits of looking.
+/// The limits of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// One look may use this share of the time until the next.
+    /// A sample may use this share of the time until the next one.
     cost: u32,
-    /// The least time between two looks.
+    /// Minimum time between two samples.
     between: Duration,
-    /// Threads per look. If there are more, those that ran lately are looked at and the others alternate.
+    /// Threads per sample. If there are more, those that ran recently are sampled, and a few of the others each time.
     threads: usize,
-    /// Waiting threads whose cause is determined, per look.
+    /// Waiting threads whose cause is determined per sample.
     waiting: usize,
     /// Whether to read migrations, and each thread's earlier involuntary switches: two more files per thread.
     moves: bool,
-    /// Whether also to look at what the processes start, and to determine the cause for every waiting thread; otherwise only for
-    /// those seen running.
+    /// Whether also to sample what the processes start, and to determine the cause for every waiting thread; otherwise only for those seen
+    /// running.
     whole: bool,
 }
 
@@ -53,7 +52,7 @@ impl Effort {
         moves: true,
         whole: true,
     };
-    /// For processes in production, watched for a long time.
+    /// For processes in production, observed for a long time.
     pub const BESIDE: Self = Self {
         cost: 400,
         between: Duration::from_millis(100),
@@ -66,19 +65,19 @@ impl Effort {
     pub const BUSIEST: Self = Self { threads: 64, whole: false, ..Self::BESIDE };
 }
 
-/// Looks at processes and what they start.
+/// Samples processes and what they start.
 #[derive(Debug)]
 pub struct Sampler {
     effort: Effort,
     pids: Vec<i32>,
-    /// The command of ours, whose orphaned children become ours.
+    /// Our own command, whose orphaned children become ours.
     child: Option<i32>,
     first: bool,
-    /// When all are looked at once, if there are many: until then it is unknown which of them run.
+    /// The time at which all will have been sampled once, if there are many: until then it is unknown which of them run.
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
-    /// Looks at which a thread that had just run was in a sync call.
+    /// Number of samples in which a thread that had just run was in a sync call.
     syncs: u64,
     /// When the results were last taken.
     taken: Instant,
@@ -88,14 +87,14 @@ pub struct Sampler {
     has_clocks: bool,
 }
 
-/// The findings of one look.
+/// The results of one sample.
 #[derive(Default)]
 struct Look {
     active: u64,
     /// Those of them whose call was read.
     asked: usize,
     sleepers: Vec<Sleeper>,
-    /// The thread with the most CPU time since the previous look, ns, and its CPU.
+    /// The thread with the most CPU time since the previous sample, ns, and its CPU.
     busiest: Option<(u64, u32)>,
 }
 
@@ -130,7 +129,7 @@ impl Sampler {
         sampler
     }
 
-    /// Also looks at one more running process, from now on.
+    /// Also samples this running process from now on.
     pub fn add(&mut self, pid: i32) {
         if self.pids.contains(&pid) {
             return;
@@ -162,24 +161,24 @@ impl Sampler {
         self.all_at = Some(Instant::now() + UNKNOWN);
     }
 
-    /// Looks only at these processes from now on.
+    /// Samples only these processes from now on.
     pub fn look_at_only(&mut self, pids: &[i32]) {
         self.pids.retain(|pid| pids.contains(pid));
         pids.iter().for_each(|pid| self.add(*pid));
         self.turns.begin_anew();
     }
 
-    /// No longer looks at a process; earlier results stay.
+    /// Stops sampling a process; earlier results stay.
     pub fn forget(&mut self, pid: i32) {
         self.pids.retain(|other| *other != pid);
     }
 
-    /// Looks, and returns when to look again.
+    /// Takes a sample, and returns when to take the next one.
     pub fn tick(&mut self) -> Duration {
         if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
     }
 
-    /// Looks, and does the other work of each look; returns when to look again.
+    /// Takes a sample, and does the related work; returns when to take the next one.
     pub(crate) fn look_with(&mut self, and: impl FnOnce(&mut Self)) -> Duration {
         // By its CPU time: if other tasks have the CPU, a look takes long but costs no more.
         let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
@@ -237,7 +236,7 @@ impl Sampler {
         (seen, clock)
     }
 
-    /// The thread at a look, with its CPU time since the previous look, ns, and whether it was put on a CPU.
+    /// A sampled thread, with its CPU time since the previous sample, ns, and whether it was put on a CPU.
     fn look_at(&mut self, pid: i32, tid: i32) -> Option<(&mut Thread, u64, bool)> {
         let key = (pid, tid);
         if self.threads.len() >= MOST_KEPT && !self.threads.contains_key(&key) {
@@ -262,7 +261,7 @@ impl Sampler {
         None
     }
 
-    /// Looks at one thread as part of a look at all.
+    /// Samples one thread as part of a sample of all.
     fn visit(&mut self, (pid, tid): Key, look: &mut Look) {
         let Some((thread, grown, again)) = self.look_at(pid, tid) else { return };
         let (state, cpu) = (thread.state, thread.cpu);
@@ -354,7 +353,7 @@ impl Sampler {
         }
     }
 
-    /// What the threads wait for, and the first of these. Those that wait repeatedly are asked first.
+    /// What the threads wait for, and the first of these. Threads that wait repeatedly are examined first.
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
         let threads = &mut self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());

@@ -1,4 +1,4 @@
-//! Observations of threads, summed over looks.
+//! Observations of threads, summed over samples.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,24 +8,24 @@ use super::calls::Waiting;
 use super::program::Program;
 use super::thread::Thread;
 
-/// A waiting thread, at one look.
+/// A waiting thread in one sample.
 #[derive(Debug)]
 pub(super) struct Sleeper {
     pub(super) pid: i32,
     pub(super) tid: i32,
     pub(super) state: char,
-    /// Whether it had been on a CPU since the previous look.
+    /// Whether it had been on a CPU since the previous sample.
     pub(super) again: bool,
 }
 
 /// Observations of the threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Looks, and how many threads ran or were ready at them.
+    /// Number of samples, and of threads that ran or were ready in them.
     pub looks: Looks,
-    /// At idle looks: what held all threads up.
+    /// In idle samples: what blocked all threads.
     pub waiting: BTreeMap<Waiting, u64>,
-    /// At all looks: what threads waited for.
+    /// In all samples: what threads waited for.
     pub waits: BTreeMap<Waiting, Waits>,
     /// Of the process whose threads waited longest for locks.
     pub locks: Option<LockWaits>,
@@ -33,14 +33,14 @@ pub struct Seen {
     pub threads: Vec<Thread>,
     /// Threads without a turn: at their last turn they waited, and had not run since the one before.
     pub resting: usize,
-    /// Most threads at one look.
+    /// Maximum number of threads in one sample.
     pub most_threads: usize,
     /// Whether there were more threads than the limit.
     pub too_many: bool,
 }
 
 impl Seen {
-    /// Adds a look that found this many active threads.
+    /// Adds a sample with this many active threads.
     pub(super) fn add_look(&mut self, active: u64) {
         self.looks.all += 1;
         self.looks.active += active;
@@ -71,8 +71,8 @@ impl Seen {
         first
     }
 
-    /// Attributes waits in unseen calls, by the waits in seen ones, and by `syncs`, other looks at sync calls: on a busy machine a
-    /// woken thread has left its call before it is read.
+    /// Attributes waits in unidentified calls in proportion to those in identified ones, and to `syncs`, further samples of sync calls: on a busy
+    /// machine, a woken thread leaves its call before it is read.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
         let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
@@ -88,8 +88,7 @@ impl Seen {
     }
 }
 
-/// What threads waited for at all looks, by the words in records; `locks`: of the process whose threads waited longest
-/// for locks.
+/// What threads waited for in all samples, by the words in records; `locks`: of the process whose threads waited longest for locks.
 pub fn thread_waits<'a>(all: impl IntoIterator<Item = &'a Seen>, locks: Option<LockWaits>) -> ThreadWaits {
     let mut waits = ThreadWaits::new();
     for (what, seen) in all.into_iter().flat_map(|seen| &seen.waits) {

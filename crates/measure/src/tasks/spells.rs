@@ -8,24 +8,24 @@ use record::command_run::LockWaits;
 
 use super::calls::Waiting;
 
-/// From this many looks on, a thread that never ran is stuck.
+/// After this many samples, a thread that never ran is stuck.
 const STUCK_LOOKS: u64 = 3;
-/// From this many ended waits for a lock on, a thread contends there. A thread waits once for another's end, and perhaps for
-/// its helpers' start.
+/// After this many completed waits for a lock, a thread contends for it. Every thread may wait once for the end of another, and perhaps for the
+/// start of its helpers.
 const MEETS: u64 = 3;
 
-/// The waits of one thread, from looks at it.
+/// The waits of one thread, from its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spells {
-    /// How often it had been put on a CPU at the last look.
+    /// How many times it had been put on a CPU at the last sample.
     slices: Option<u64>,
-    /// The first look, the first at which it had run since the one before, and the last look: its CPU and ready time until then, ns.
+    /// The first sample, the first at which it had run since the one before, and the last: its CPU time and ready time until then, ns.
     first: Option<u64>,
     first_run: Option<(Instant, u64)>,
     last: u64,
-    /// Blocked time between the first and the last look at which it had run: a wait without an end may be for work.
+    /// Blocked time between the first and the last sample at which it had run: a wait that does not end may be a wait for work.
     blocked_ns: u64,
-    /// Looks at which it waited; those of them in a lock, and in one that is certainly a mutex.
+    /// Number of samples in which it waited, of those in a lock, and of those in a lock that is certainly a mutex.
     waited: u64,
     lock: u64,
     mutex: u64,
@@ -35,8 +35,8 @@ pub(crate) struct Spells {
 }
 
 impl Spells {
-    /// Adds a look: its CPU and ready time so far, ns, and how often it was put on a CPU. Returns whether it ran since the previous
-    /// look.
+    /// Adds a sample: its CPU time and ready time so far, ns, and how many times it was put on a CPU. Returns whether it ran since the previous
+    /// sample.
     pub(super) fn look(&mut self, now: Instant, had: u64, slices: u64) -> bool {
         let ran = self.slices.is_some_and(|before| slices > before);
         self.slices = Some(slices);
@@ -64,7 +64,7 @@ impl Spells {
         self.first_run.is_some()
     }
 
-    /// From now on, as if its last look were its first.
+    /// Restarts, as if its last sample were its first.
     pub(super) fn restart(&mut self) {
         *self = Self { slices: self.slices, first: Some(self.last), last: self.last, ..Self::default() };
     }

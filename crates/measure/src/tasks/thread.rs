@@ -1,4 +1,4 @@
-//! The threads of a command as /proc shows them: name, state, CPU, time on a CPU and waiting for one.
+//! The threads of a command from /proc: name, state, CPU, on-CPU and run-queue time.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use super::spells::Spells;
 use machine::text::field;
 use os::procfs::{Stat, TICK_NS, schedstat};
 
-/// Observations of one thread, up to the last look at it.
+/// Observations of one thread, up to its last sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
     /// Its process.
@@ -23,18 +23,18 @@ pub struct Thread {
     pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// How often it was put on a CPU: the count of its switches.
+    /// Number of times it was put on a CPU: the count of its switches.
     pub slices: u64,
-    /// How often the kernel moved it to another CPU, if the kernel exposes it (CONFIG_SCHED_DEBUG).
+    /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
-    /// Nanoseconds between the first look at it and the last in which it neither had a CPU nor was ready for one.
+    /// Nanoseconds between its first and its last sample in which it neither had a CPU nor was ready for one.
     pub blocked_ns: u64,
-    /// The first look, and its CPU and ready time until then.
+    /// The time of its first sample, and its CPU time and ready time until then.
     pub(crate) first: Option<(Instant, u64)>,
-    /// The last look, and its start time: its number may be reused.
+    /// The time of its last sample, and its start time, because its number may be reused.
     pub(crate) last: Option<Instant>,
     pub(crate) started: Option<u64>,
-    /// Its use before it was watched, or when its values were last taken.
+    /// Its usage before the observation, or when its values were last taken.
     pub(crate) had: Had,
     /// What blocked it between its runs.
     pub(crate) spells: Spells,
@@ -42,7 +42,7 @@ pub struct Thread {
     pub(crate) involuntary: Option<u64>,
     /// The processes that it started, as the kernel lists them.
     pub(crate) children: Vec<i32>,
-    /// Looks at it.
+    /// Number of its samples.
     pub looks: u64,
     /// Its last CPU.
     pub cpu: Option<u32>,
@@ -112,7 +112,7 @@ fn switches(pid: i32, tid: i32) -> (u64, u64) {
     (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
-/// How often the kernel moved the thread of this folder of /proc to another CPU; `None` in kernels without that count.
+/// Number of times the kernel moved the thread with this folder in /proc to another CPU; `None` in kernels without that count.
 pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
@@ -122,12 +122,12 @@ fn parse_migrations(sched: &str) -> Option<u64> {
 }
 
 impl Thread {
-    /// A thread before its first look.
+    /// A thread before its first sample.
     pub fn new(pid: i32, tid: i32) -> Self {
         Self { pid, tid, state: 'S', involuntary: Some(0), ..Self::default() }
     }
 
-    /// A thread that was looked at before it was watched, with its use until then.
+    /// A thread sampled before the observation, with its usage until then.
     pub(super) fn since(pid: i32, tid: i32, had: Had) -> Self {
         let first = had.read_at.map(|at| (at, had.on_cpu_ns.saturating_add(had.runnable_ns)));
         let Had { on_cpu_ns, runnable_ns, slices, .. } = had;
@@ -172,8 +172,8 @@ impl Thread {
         true
     }
 
-    /// Adds the part of the time since the first look that was neither on a CPU nor ready for one. Summed over all looks: the
-    /// kernel updates the time of a running thread only at ticks.
+    /// Adds the part of the time since the first sample in which it was neither on a CPU nor ready for one. Summed over all samples: the kernel
+    /// updates the time of a running thread only at ticks.
     fn note_blocked(&mut self, now: Instant) {
         let had = self.on_cpu_ns.saturating_add(self.runnable_ns);
         let (since, before) = *self.first.get_or_insert((now, had));
@@ -183,7 +183,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Excludes its use before it was watched.
+    /// Excludes its usage before the observation.
     pub(super) fn leave_out_before(&mut self) {
         let had = &self.had;
         self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
@@ -193,7 +193,7 @@ impl Thread {
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
     }
 
-    /// Counts from the last look on.
+    /// Counts from the last sample on.
     pub(super) fn restart(&mut self) {
         self.had = Had {
             on_cpu_ns: self.on_cpu_ns,
@@ -219,7 +219,7 @@ impl Thread {
         now.saturating_sub(before)
     }
 
-    /// Whether it waited at the last look and was on no CPU since: one look, at one file. A thread that became ready since but has not
+    /// Whether it waited at the last sample and has not been on a CPU since; this reads only one file. A thread that became ready since but has not
     /// run yet is not distinguished.
     pub(super) fn is_as_it_was(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);

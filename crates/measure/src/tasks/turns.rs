@@ -1,14 +1,13 @@
-//! Which threads are looked at: all of them if there are few; otherwise those that ran lately, and the others one part after
-//! another.
+//! Which threads are sampled: all of them if there are few; otherwise those that ran recently, and a few of the others each time.
 
 use std::collections::HashSet;
 
 /// The numbers of a process and of its thread.
 pub(super) type Key = (i32, i32);
 
-/// Of the threads at one look, the share for those that ran lately.
+/// Share of the threads in one sample for those that ran recently.
 const RAN_LATELY: (usize, usize) = (3, 4);
-/// Other threads per look, as a multiple of the allowed number: one file for each shows that they have not run.
+/// Other threads per sample, as a multiple of the allowed number: one file for each shows that it has not run.
 const CHEAPER: usize = 4;
 
 /// Alternating threads.
@@ -29,22 +28,22 @@ impl Turns {
         &self.listed
     }
 
-    /// Whether there are more than one look covers.
+    /// Whether there are more threads than one sample covers.
     pub(super) fn are_many(&self) -> bool {
         self.are_many
     }
 
-    /// Whether all had a turn since they were listed, so that a new list is due.
+    /// Whether all were sampled since they were listed, so that a new list is due.
     pub(super) fn are_over(&self) -> bool {
         !self.are_many || self.at >= self.listed.len()
     }
 
-    /// A new list is due before the next look.
+    /// A new list is due before the next sample.
     pub(super) fn begin_anew(&mut self) {
         self.at = self.listed.len();
     }
 
-    /// Begins with all of these; one look covers this many.
+    /// Begins with all of these; one sample covers this many.
     pub(super) fn begin(&mut self, listed: Vec<Key>, most: usize) {
         self.are_many = listed.len() > most;
         (self.listed, self.at) = (listed, 0);
@@ -57,7 +56,7 @@ impl Turns {
         self.queue.clear();
     }
 
-    /// Whether one ran since the look before.
+    /// Whether one ran since the previous sample.
     pub(super) fn note(&mut self, key: Key, ran: bool) {
         if ran {
             self.ran.insert(key);
@@ -66,7 +65,7 @@ impl Turns {
         }
     }
 
-    /// Those that ran lately, and others, for a look at this many, or with all others.
+    /// The threads that ran recently and some others, for a sample of this many, or with all others.
     pub(super) fn next(&mut self, most: usize, all: bool) -> (Vec<Key>, Vec<Key>) {
         let most_ran = most * RAN_LATELY.0 / RAN_LATELY.1;
         if self.queue.len() < most_ran.min(self.ran.len()) {

@@ -1,5 +1,4 @@
-//! What a thread off the CPU waits for: by its system call and that call's file, otherwise by the kernel's function in which
-//! it sleeps.
+//! What an off-CPU thread waits for: from its system call and the call's file, otherwise from the kernel function in which it sleeps.
 
 use std::fs;
 
@@ -52,7 +51,7 @@ fn parse(text: &str) -> Option<Arguments> {
     Some((number, next()?, next()?, next().unwrap_or(0)))
 }
 
-/// What a wait on the file of this name is for; names as in the links below `/proc/PID/fd`.
+/// The reason for a wait on the file with this name; names are those of the links in `/proc/PID/fd`.
 const FILES: [(&str, Waiting); 6] = [
     ("socket:", Waiting::Network),
     ("pipe:", Waiting::Pipe),

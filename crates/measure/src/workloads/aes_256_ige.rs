@@ -10,7 +10,7 @@ use super::workload::{Definition, Site, Worker, Workload, iterations_a_round};
 /// See the module.
 pub(crate) struct Aes256Ige;
 
-/// Bytes of a message: a size that every version of `openssl speed` times, and at which all published rates are level.
+/// Bytes of a message: a size that every version of `openssl speed` measures, and at which all published rates have levelled off.
 const MESSAGE: usize = 1 << 10;
 
 /// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE a wrong bit anywhere changes

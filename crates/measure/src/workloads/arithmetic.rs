@@ -5,8 +5,7 @@ use super::workload::WrongResult;
 use kernels::Variant;
 use record::{Template, text};
 
-/// Multiplier of the even steps, of the odd ones, and the addend: values of the timed loops, with as many set as clear
-/// bits in their significands.
+/// Multipliers of the even and of the odd steps, and the addend: values in the timed loops, with as many set as clear bits in their significands.
 const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
 const TERM: f64 = 0.373_141_592_653;
 

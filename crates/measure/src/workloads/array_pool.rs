@@ -1,4 +1,4 @@
-//! The arrays of streaming workloads: all CPUs' parts, divided anew among the CPUs of each group.
+//! The arrays of streaming workloads: the parts of all CPUs, redistributed among the CPUs of each group.
 //!
 //! A thread alone on its node walks the parts of all CPUs of that node, since its own part would fit in the caches of
 //! a large machine.
@@ -29,7 +29,7 @@ struct Home {
     cpu: u32,
     node: Option<u32>,
     part: Part,
-    /// Where the last walk ended: the next continues there, so that it does not find earlier data in a cache.
+    /// Where the last pass ended: the next continues there, so that it does not find earlier data in a cache.
     cursor: AtomicUsize,
 }
 

@@ -1,5 +1,5 @@
-//! `flops`: double-precision multiply-adds on vectors, as many side by side as any core can execute. The widest of this
-//! CPU is `flops`, a narrower one `flops-256` and so on.
+//! `flops`: double-precision multiply-adds on vectors, with enough parallelism for any core. The widest on this CPU is `flops`, narrower ones are
+//! `flops-256` and so on.
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};

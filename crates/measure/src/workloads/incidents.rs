@@ -19,7 +19,7 @@ pub(crate) struct Incidents {
     steal: bool,
 }
 
-/// More CPUs than this make `/proc/stat` too slow to read beside each step.
+/// With more CPUs than this, `/proc/stat` is too slow to read at each step.
 const MOST_FOR_STEAL: usize = 256;
 
 /// The counts at one time.

@@ -1,4 +1,4 @@
-//! `memory-bound`: a cache line flushed and loaded again: the way to memory and back, with nothing to hide it.
+//! `memory-bound`: a cache line flushed and loaded again: a full round trip to memory that nothing can hide.
 
 use kernels::flush::{WORK, available, reload};
 use record::{Template, Unavailable, text};
@@ -9,10 +9,10 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult, iteration
 /// See the module.
 pub(crate) struct MemoryBound;
 
-/// A page holds the line, so that no other thread's data lies near it.
+/// The line has its own page, so that no other thread's data is near it.
 const PAGE: usize = 4096;
 
-/// What the line holds, before and after.
+/// The contents of the line, before and after.
 const CONTENT: u8 = 0x5a;
 
 impl Workload for MemoryBound {

@@ -1,5 +1,4 @@
-//! The workloads of one measurement: which can run here, their arrays, the time of each, and the kernel's counts beside
-//! them.
+//! The workloads of one measurement: which can run here, their arrays, their times, and the kernel's counts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

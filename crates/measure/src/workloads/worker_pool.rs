@@ -1,8 +1,8 @@
-//! Runs a workload on groups of CPUs: one worker per CPU, created once; a visit is some slices of work of one group,
-//! each with its clock and its events.
+//! Runs a workload on groups of CPUs, with one worker per CPU, created once. A visit consists of some slices of work by one group, each with its
+//! clock and its events.
 //!
-//! A slice ends for all when its last thread has had its time: threads that finish earlier continue, so that none is
-//! measured on a machine that the others have left. Work counts in the window in which all were working.
+//! A slice ends for all threads when the last one has worked for its full time: threads that finish earlier continue, so that none is measured
+//! while others are idle. Only work within the period in which all were active counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,11 +36,11 @@ pub(crate) struct TimeBudget {
     pub length: SliceLength,
     /// The fewest slices, however long they take, unless a stop is requested.
     pub least: usize,
-    /// The most slices.
+    /// Maximum number of slices.
     pub most: usize,
-    /// Beyond `least` no slice begins after this.
+    /// After the first `least` slices, no slice begins after this time.
     pub deadline: Instant,
-    /// Events to count beside the work, if the CPU counts; in user mode, where the work is.
+    /// Events to count during the work, if the CPU has counters; in user mode, as the work itself.
     pub counted: Option<Set>,
 }
 
@@ -52,13 +52,13 @@ impl TimeBudget {
     }
 }
 
-/// Points of a log within a slice: enough to read work at the window's ends between them.
+/// Points of a log within a slice: enough to interpolate work at the ends of the window.
 const POINTS: f64 = 200.0;
 
 /// The clock moved if it differs by more: the median thread's, or any single one's.
 const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
 
-/// A thread that has had its share continues for three times as long and this before it abandons the others. On a
+/// A thread that has had its share continues for three times as long, plus this, before it abandons the others. On a
 /// machine with twenty threads per CPU one may have to wait for half a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -72,7 +72,7 @@ pub(crate) struct Slice {
     pub rate: f64,
     /// The median thread's core clock, Hz.
     pub clock_hz: f64,
-    /// Declared instructions over the cycles of time on a CPU × clock.
+    /// Declared instructions divided by cycles (on-CPU time × clock).
     pub ipc: Option<f64>,
     /// Work of all threads from their first round of it to their last.
     pub done: f64,
@@ -119,7 +119,7 @@ struct Part {
 struct Shared {
     /// Number of working threads.
     alive: AtomicUsize,
-    /// The slice of the foremost thread.
+    /// The slice of the most advanced thread.
     foremost: AtomicUsize,
     /// For each slice, threads that have had their share.
     finished: Vec<AtomicUsize>,

@@ -12,7 +12,7 @@ use crate::watch::time_ns;
 pub(crate) struct Definition {
     /// The name in a record: `primes`.
     pub name: &'static str,
-    /// One unit of work: "primes below 1,000,000 counted", or "B" of bytes. Throughput is units per second, and records
+    /// One unit of work: "primes below 1,000,000 counted", or "B" for bytes. Throughput is units per second, and records
     /// of the same work are comparable.
     pub work: Template,
     /// Whether the time of a unit is reported: a natural pass.
@@ -42,7 +42,7 @@ pub(crate) trait Workload: Sync {
         self.definition().name
     }
 
-    /// Instructions per unit of work as the kernel declares them; `None` if a compiler chose them.
+    /// Instructions per unit of work as declared by the kernel; `None` if a compiler chose them.
     fn instructions(&self) -> Option<f64> {
         None
     }
@@ -65,14 +65,14 @@ pub(crate) struct Site {
     pub pool: Option<Arc<ArrayPool>>,
 }
 
-/// A wrong result: this machine computes wrongly.
+/// A wrong result: this machine computes incorrectly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WrongResult(pub Text);
 
 /// One thread's share of a workload.
 pub(crate) trait Worker: Send {
-    /// Takes its place in a group, before the timed window. The group may differ each time.
+    /// Joins a group before the timed window. The group may differ each time.
     fn join(&mut self, group: Group) {
         let _ = group;
     }
@@ -80,8 +80,7 @@ pub(crate) trait Worker: Send {
     /// Does a short portion of work, well below 1 ms if the work can be split, and returns its amount.
     fn round(&mut self) -> f64;
 
-    /// Compares the results so far with the known ones, outside the timed window. An error means that this machine
-    /// computes wrongly.
+    /// Compares the results so far with the known ones, outside the timed window. An error means that this machine computes incorrectly.
     fn verify(&mut self) -> Result<(), WrongResult>;
 }
 

@@ -1,4 +1,4 @@
-//! A child's captured output: read without blocking, kept within bounds, counted in full.
+//! A child's captured output: read without blocking, bounded in size, and counted completely.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -28,12 +28,12 @@ impl Captured {
         }
     }
 
-    /// The pipe as long as something may come.
+    /// The pipe while more data may arrive.
     pub(crate) fn fd(&self) -> Option<RawFd> {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Reads what is there, at most a few MiB, so that a child which prints without end does not hold us.
+    /// Reads what is available, at most a few MiB, so that a child that prints endlessly does not block us.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0u8; 65_536];
         for _ in 0..64 {
@@ -65,7 +65,7 @@ impl Captured {
         let last = std::mem::take(&mut self.last);
         let missing = self.total - all.len() as u64 - last.len() as u64;
         if missing > 0 {
-            all.extend_from_slice(format!("\n[{missing} bytes left out]\n").as_bytes());
+            all.extend_from_slice(format!("\n[{missing} bytes omitted]\n").as_bytes());
         }
         all.extend(last);
         all
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn both_ends_of_a_long_output_stay_and_the_gap_is_reported() {
         let (text, total) = kept(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec()]);
-        assert_eq!((text.as_slice(), total), (&b"abcd\n[8 bytes left out]\nmnop"[..], 16));
+        assert_eq!((text.as_slice(), total), (&b"abcd\n[8 bytes omitted]\nmnop"[..], 16));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Why a command could not be started, in one line with the way out.
+//! Why a command could not be started, in one line with the remedy.
 
 use std::io;
 
@@ -10,9 +10,9 @@ pub enum SpawnError {
     /// There is no such program.
     #[error("{program:?}: command not found; {}", hint.way_out(program))]
     NotFound {
-        /// As it was given.
+        /// As given.
         program: String,
-        /// What is known of the name.
+        /// What is known about the name.
         hint: Hint,
     },
     /// The file exists, but cannot be run.
@@ -23,10 +23,10 @@ pub enum SpawnError {
         /// Why.
         why: NotExecutable,
     },
-    /// Something else was in the way.
+    /// Another obstacle.
     #[error("{program:?}: cannot be started: {why}")]
     Other {
-        /// As it was given.
+        /// As given.
         program: String,
         /// What.
         why: Obstacle,
@@ -44,7 +44,7 @@ pub enum Hint {
     ShellLine,
     /// A shell builtin.
     ShellBuiltin,
-    /// The child's folder has such a file, which PATH does not reach.
+    /// The child's folder has such a file, but it is not on PATH.
     InThisFolder,
     /// No folder of PATH has it.
     NotOnPath,
@@ -82,7 +82,7 @@ pub enum Obstacle {
     /// Its folder cannot be entered.
     #[error("cannot enter its working directory: {0}")]
     Folder(Errno),
-    /// No such CPUs, or none of them online and allowed.
+    /// There are no such CPUs, or none of them is online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be pinned to these CPUs.
@@ -117,7 +117,7 @@ pub enum Obstacle {
     System(Errno),
 }
 
-/// The number of an error; of one that the standard library made that of what it refuses.
+/// The error number; for an error of the standard library, that of the rejected request.
 pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::INVAL)
 }

@@ -79,7 +79,7 @@ fn is_script(file: &Path) -> bool {
     }
 }
 
-/// What shells have built in.
+/// Shell builtins.
 const BUILTINS: &[&str] = &[
     "alias", "bg", "cd", "command", "eval", "exec", "exit", "export", "fg", "for", "if", "jobs", "read",
     "set", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait", "while",

@@ -1,5 +1,5 @@
-//! What cleans up when this process is killed without a chance to do it itself: a process of our own that waits for our
-//! end, then ends what we had started and removes the run's folder.
+//! Cleans up if this process is killed without a chance to do it itself: a separate process that waits for our end, then ends what we had started
+//! and removes the run's folder.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -16,20 +16,20 @@ use crate::procfs;
 /// The guard's own name in the kernel.
 const NAME: &CStr = c"linespeed-guard";
 
-/// The most searches for processes of the run: one that forks endlessly is not pursued forever.
+/// Maximum number of searches for processes of the run, so that one that forks endlessly is not pursued forever.
 const LOOKS: usize = 100;
 
 /// The pause between two searches.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What puts the machine's settings back, and must outlive everything: the guardian of `linespeed quiet`.
+/// Restores the machine's settings, and must outlive everything: the guardian of `linespeed quiet`.
 const QUIET: &[u8] = b"linespeed-quiet";
 
 /// Waits for our end while it lives. Made before anything is started and dropped after everything has ended.
 #[derive(Debug)]
 pub struct Guard {
     token: String,
-    /// By which processes are known that have not the variable any more.
+    /// Identifies processes that no longer have the variable.
     mark: Option<Mark>,
     /// What it removes.
     folder: Option<PathBuf>,
@@ -38,8 +38,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Posts a guard over the processes of this run and its `folder`. If that is impossible (this process already has threads, or is the
-    /// init of its namespace) there is none, which only matters after a `kill -9` of this process.
+    /// Posts a guard over the processes of this run and its `folder`. If that is impossible (this process already has threads, or is the init of
+    /// its namespace), there is no guard, which matters only after a `kill -9` of this process.
     pub fn new(folder: Option<&Path>) -> Self {
         let guard = Self::prepared(folder);
         guard.post();
@@ -57,7 +57,7 @@ impl Guard {
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
-    /// Posts it, as [`Guard::new`] does, if it is not posted. A child waiting at its gate meanwhile has left nothing to clean up.
+    /// Posts it, as [`Guard::new`] does, if it is not posted. A child waiting at its gate has left nothing to clean up.
     pub fn post(&self) {
         self.posted.get_or_init(|| {
             let guardian = post(&self.token, self.mark, self.folder.as_deref());
@@ -73,7 +73,7 @@ impl Guard {
         (VARIABLE.into(), self.token.clone().into())
     }
 
-    /// Informs the guard that everything has ended; a drop waits for its own end.
+    /// Informs the guard that everything has ended; dropping it waits for the guard's own end.
     pub fn dismiss(&self) {
         if let Some(Some(guardian)) = self.posted.get() {
             guardian.dismiss();

@@ -1,5 +1,5 @@
-//! A number that every process of a run inherits and cannot lose by accident: programs started with an empty environment, in a session of
-//! their own, or by sudo still have it.
+//! A number that every process of a run inherits and cannot lose accidentally: programs started with an empty environment, in a new session, or
+//! by sudo still have it.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const LIMITS: [(Resource, &str); 2] =
     [(Resource::Locks, "Max file locks"), (Resource::Rss, "Max resident set")];
 
-/// Our numbers are at least this large: as a limit, none.
+/// Minimum of our numbers: as a limit, effectively unlimited.
 const LEAST: u64 = 1 << 62;
 
 /// The variable that identifies processes of a run, however far they forked away.
@@ -28,7 +28,7 @@ pub(super) struct KnownRun {
     pub(super) known: HashSet<(i32, u64)>,
 }
 
-/// The most PIDs sent to a guard: its pipe holds them even if it does not read.
+/// Maximum number of PIDs sent to a guard: its pipe can hold them even if the guard does not read.
 const MOST_KNOWN: usize = 8192;
 
 /// The runs of this process.

@@ -1,4 +1,4 @@
-//! How a child ended, and what it used.
+//! How a child ended, and its resource usage.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::tree::Process;
 pub enum Exit {
     /// With this code.
     Code(i32),
-    /// By this signal, which we did not send.
+    /// By a signal that we did not send.
     Signal(i32),
     /// It exceeded its time limit, and was ended.
     TimedOut,
@@ -51,10 +51,9 @@ impl fmt::Display for Exit {
 pub struct Ended {
     /// How the child itself ended.
     pub exit: Exit,
-    /// From its release to the end of the last process waited for.
+    /// Time from its release to the end of the last process waited for.
     pub wall: Duration,
-    /// By how much `wall` may be too long: the time this process did not run, stopped or without a CPU, when it should have checked for the
-    /// end.
+    /// The maximum error of `wall`: the time for which this process was stopped or had no CPU when it should have checked for the end.
     pub late: Duration,
     /// What it used, including all awaited processes.
     pub usage: Usage,
@@ -62,7 +61,7 @@ pub struct Ended {
     pub left: Vec<Process>,
 }
 
-/// What processes used, from the kernel's accounting.
+/// Resource usage of processes, from the kernel's accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Seconds of CPU in user mode.

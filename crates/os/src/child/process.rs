@@ -17,7 +17,7 @@ pub struct Child {
     pub(super) program: OsString,
     /// What a gated child waits for.
     pub(super) gate: Option<PipeWriter>,
-    /// Where it reports why its program could not be started.
+    /// The pipe on which it reports why its program could not be started.
     pub(super) report: Option<Reports>,
     pub(super) failed: Option<SpawnError>,
     pub(super) stdout: Option<Captured>,

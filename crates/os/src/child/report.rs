@@ -1,4 +1,4 @@
-//! What a child reports about its start, through a pipe that closes when its program begins.
+//! A child's report about its start, through a pipe that closes when its program starts.
 
 use std::ffi::OsStr;
 use std::io::{PipeReader, Read};
@@ -10,7 +10,7 @@ use super::error::{NotExecutable, Obstacle, SpawnError};
 use super::find;
 use super::start::Step;
 
-/// Our end of a child's report, with what is needed to explain it.
+/// Our end of a child's report pipe, with the data needed to explain an error.
 #[derive(Debug)]
 pub(super) struct Reports {
     pub(super) pipe: PipeReader,

@@ -20,18 +20,19 @@ use super::{find, tree, wait};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Child {
-    /// Starts a child. With a gate it stops before its program, with everything else in place; otherwise its program runs.
+    /// Starts a child. With a gate, it stops before starting its program, when everything else is prepared; otherwise the program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
         spawn(spec, &mut |_| ())
     }
 
-    /// As [`Child::spawn`]; `beside` is called with its PID while it gets ready, on another CPU if there is one. It can attach what must
-    /// count from the program's start on. A child with a gate has not passed it then.
+    /// Like [`Child::spawn`]; `beside` is called with its PID while the child is prepared, on another CPU if there is
+    /// one. It can attach counters that
+    /// must count from the program's start. A gated child has not passed its gate yet.
     pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
         spawn(spec, beside)
     }
 
-    /// Lets a gated child start its program, which starts its time. It does not wait, so that many start together; [`Child::started`] shows
+    /// Lets a gated child start its program, and starts its time. It does not wait, so that many can start together; [`Child::started`] shows
     /// whether the program could be started. Without a gate it does nothing.
     pub fn release(&mut self) {
         if let Some(mut gate) = self.gate.take() {
@@ -50,7 +51,7 @@ impl Child {
     }
 }
 
-/// Starts a child; `beside` gets its PID while it sets itself up.
+/// Starts a child; `beside` gets its PID while the child sets itself up.
 fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
     let empty = OsString::new();
     let name = spec.argv.first().unwrap_or(&empty);

@@ -25,7 +25,7 @@ pub struct Spec<'a> {
     pub env: &'a [(OsString, OsString)],
     /// The folder in which it starts; `None` for ours.
     pub folder: Option<&'a Path>,
-    /// Whether it leads a process group of its own, which the terminal's Ctrl-C does not reach. It also distinguishes processes that fork
+    /// Whether it leads a separate process group, which Ctrl-C in the terminal does not reach. It also distinguishes processes that fork
     /// away from one of several children.
     pub own_group: bool,
     /// Whether it stops just before its program until [`super::Child::release`]: this allows attaching counters, and starting copies
@@ -69,7 +69,7 @@ pub enum Output<'a> {
     Null,
     /// To a file.
     File(&'a File),
-    /// To us. At most `limit` bytes are captured, half of them the first and half the last. The rest is read and counted, so that the child
+    /// To us. At most `limit` bytes are captured: the first and the last half of that. The rest is read and counted, so that the child
     /// never waits for its reader and memory stays bounded. It is read while the child is waited for.
     Capture {
         /// Captured bytes.

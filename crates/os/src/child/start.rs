@@ -1,4 +1,4 @@
-//! Starts a child, from the fork to its program.
+//! Starts a child, from the fork to the start of its program.
 //!
 //! It is forked here rather than by the standard library, which waits until the program runs and so has no room for a gate. Between the
 //! fork and the program it only makes system calls: the original may have threads.
@@ -27,7 +27,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The step of a report's number.
+    /// The step with this number.
     pub(super) fn from_number(number: u32) -> Self {
         let all = [Step::Ready, Step::Folder, Step::Affinity, Step::Streams, Step::Memory];
         all.into_iter().find(|step| *step as u32 == number).unwrap_or(Step::Exec)
@@ -48,7 +48,7 @@ pub(super) struct Descriptors {
 /// Strings as the kernel expects them: a list of pointers that ends with null.
 #[derive(Debug)]
 struct StringList {
-    /// Owned, since the pointers lead there.
+    /// Owned, since the pointers refer to it.
     _strings: Vec<CString>,
     pointers: Vec<*const libc::c_char>,
 }
@@ -65,7 +65,7 @@ impl StringList {
     }
 }
 
-/// All that a child reads on its way.
+/// Everything that a child needs between fork and exec.
 #[derive(Debug)]
 pub(super) struct Plan {
     program: CString,
@@ -126,7 +126,7 @@ impl Plan {
     }
 }
 
-/// Makes the child: its number.
+/// Forks the child; returns its PID.
 pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
     // SAFETY: signal sets are plain data, which sigfillset fills. All signals wait meanwhile, so that no handler of ours runs
     // in the child, which makes system calls only and ends or becomes its program in `become_program`.
@@ -144,7 +144,7 @@ pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
     }
 }
 
-/// What a child does.
+/// The code of a child.
 ///
 /// # Safety
 /// Only in a child of [`fork_child`], with all signals blocked.

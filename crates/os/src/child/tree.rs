@@ -1,4 +1,4 @@
-//! Which processes belong to which: the children started here, what they left behind, and all their descendants.
+//! Process ownership: the children started here, the processes they left running, and all their descendants.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -64,8 +64,8 @@ pub fn adopted_beside(pid: i32) -> Vec<i32> {
     left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
-/// Makes this process adopt whatever its descendants leave behind; `false` if that is impossible (before Linux 3.4, in emulators of user
-/// programs): what forks away then belongs to init. [`super::Child::spawn`] also does it.
+/// Makes this process adopt the orphans of its descendants; `false` if that is impossible (before Linux 3.4, in emulators of user programs), in
+/// which case orphans belong to init. [`super::Child::spawn`] also does this.
 pub fn become_subreaper() -> bool {
     OTHERS.get_or_init(|| {
         let own = children().clone();
@@ -81,7 +81,7 @@ pub fn become_subreaper() -> bool {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
 
-/// Notes a process that this one has forked for its own work: nothing that a command left behind.
+/// Notes a process that this one forked for its own work, as opposed to one left by a command.
 pub fn register_own(pid: i32) {
     register(pid, true);
 }
@@ -144,8 +144,8 @@ pub fn processes() -> HashMap<i32, Stat> {
     procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
-/// Processes to be ended, identified by PID and start time: none is lost if its parent ends first and nobody adopts it, and none is
-/// confused with another that has got its PID.
+/// Processes to be ended, identified by PID and start time: none is lost if its parent ends first and no process adopts it, and none is confused
+/// with another process that got its PID.
 #[derive(Debug, Default)]
 pub(super) struct Doomed(Vec<(i32, u64)>);
 
@@ -175,7 +175,7 @@ impl Doomed {
         self.0.extend(new.filter_map(|pid| Some((pid, all.get(&pid)?.started))));
     }
 
-    /// Those that still run.
+    /// Those that are still running.
     pub(super) fn running(&self) -> Vec<i32> {
         let runs = |(pid, started): &(i32, u64)| {
             let line = Stat::read(*pid).filter(|line| line.started == *started)?;
@@ -185,7 +185,7 @@ impl Doomed {
     }
 }
 
-/// Sends a signal to each; one that was stopped goes on, so that it can act on it.
+/// Sends a signal to each; stopped processes are continued, so that they can handle it.
 pub(super) fn signal_all(pids: &[i32], signal: i32) {
     for pid in pids {
         // SAFETY: takes numbers.

@@ -1,5 +1,4 @@
-//! Waiting for children, all of them in one loop, so that each one's end is seen when it comes and what they print is
-//! read meanwhile; and ending them.
+//! Waits for all children in one loop, so that each end is noticed immediately and output is read meanwhile; and ends them.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -22,15 +21,15 @@ const LAST: Duration = Duration::from_secs(5);
 /// Processes left behind for longer than this are reported while they are waited for.
 const TELL: Duration = Duration::from_millis(500);
 
-/// Sees what goes on while children are waited for.
+/// Observes what happens while children are waited for.
 pub trait Watcher {
-    /// Called now and then; returns how long until the next time.
+    /// Called periodically; returns the time until the next call.
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
     }
     /// A child has ended; its /proc files can be read until this returns.
     fn exited(&mut self, _pid: i32) {}
-    /// A child has ended and left these behind, which are waited for now.
+    /// A child has ended and left these running, which are now waited for.
     fn left(&mut self, _left: &[Process]) {}
 }
 
@@ -49,8 +48,7 @@ impl Child {
         ended.pop().unwrap_or_else(Ended::unknown)
     }
 
-    /// Ends the child and all that it started: asks first (SIGTERM), then forces (SIGKILL). Nothing to do when they have
-    /// ended.
+    /// Ends the child and everything that it started: first SIGTERM, then SIGKILL. Does nothing if they have ended.
     pub fn end(&mut self) {
         if self.ended.is_some() {
             return;
@@ -68,7 +66,8 @@ impl Child {
         self.ended = Some(Ended { exit, wall, late: waited.late, usage: waited.usage, left });
     }
 
-    /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end remains to be collected. Also reads what it
+    /// How the child itself has ended, regardless of any processes that it left behind; `None` while it
+    /// runs. Its end remains to be collected. Also reads what it
     /// has printed for us.
     pub fn exit(&mut self) -> Option<Exit> {
         self.drain();
@@ -122,7 +121,7 @@ fn reap(pid: i32) -> Option<(i32, Usage)> {
     (code == pid).then(|| (status, Usage::from(&usage)))
 }
 
-/// The most memory in RAM that this process had until now, bytes.
+/// Peak resident memory of this process so far, bytes.
 pub fn own_peak_bytes() -> u64 {
     read_usage(libc::RUSAGE_SELF).map_or(0, |usage| Usage::from(&usage).max_rss_bytes)
 }
@@ -150,9 +149,9 @@ impl Waited {
         Self { watch: watch_process(child.pid), ..Self::default() }
     }
 
-    /// Takes the child's end when it has come.
+    /// Processes the child's end.
     ///
-    /// `late`: for how long this process was not there to see it.
+    /// `late`: how long this process may have missed it.
     fn take_end(&mut self, child: &Child, late: Duration, watcher: &mut dyn Watcher) {
         if self.exit.is_some() || exit_unreaped(child.pid).is_none() {
             return;
@@ -304,7 +303,7 @@ fn reap_left_behind(
     watches
 }
 
-/// Ends what is still there because of `exit`.
+/// Ends what is still running because of `exit`.
 fn give_up(
     children: &mut [&mut Child],
     waited: &mut [Waited],

@@ -15,7 +15,7 @@ use os::Stop;
 
 /// A build of four small files takes some seconds, in an emulator two minutes; a slower machine has other problems.
 pub const LIMIT: Duration = Duration::from_secs(300);
-/// The most files compiled in parallel: there are four.
+/// Maximum number of files compiled in parallel: there are four.
 const MOST_JOBS: usize = 4;
 /// The polling interval.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) const MODULE: &str = "linespeed.ko";
 /// The output of make, in its folder.
 const WORDS: &str = "words";
-/// The most output of make that is read, bytes.
+/// Maximum output of make that is read, bytes.
 const MOST_WORDS: usize = 1 << 20;
 
 /// A successful build.

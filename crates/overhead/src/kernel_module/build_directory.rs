@@ -1,4 +1,4 @@
-//! Where modules are built: our own folder, for one linespeed at a time, with a guardian that cleans up however we end.
+//! Where modules are built: a private folder for one linespeed at a time, with a guardian that cleans up however linespeed ends.
 
 use record::{Text, text};
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ struct Prepared {
     guardian: Option<ModuleGuardian>,
     /// Releases that there are modules for, each in a folder of its place in this list.
     built: Mutex<Vec<String>>,
-    /// A module could not be unloaded: the guardian goes on trying.
+    /// A module could not be unloaded; the guardian keeps trying.
     left: AtomicBool,
     /// Held until everything is reverted.
     _lock: File,

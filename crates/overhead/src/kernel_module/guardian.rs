@@ -1,4 +1,4 @@
-//! The process that unloads the module and removes the folder when the one that loaded it is gone, however that ended.
+//! The process that unloads the module and removes the folder when the process that loaded it has ended for any reason.
 //!
 //! It is a copy of a process that may have threads, so that it only makes system calls: from the fork on it allocates no memory and takes
 //! no lock.
@@ -15,7 +15,7 @@ use os::guardian::{Guardian, Lifeline, Message};
 const NAME: &CStr = c"linespeed-kmod";
 /// The module's name, as delete_module takes it.
 pub(super) const MODULE: &CStr = c"linespeed";
-/// Tries to unload, a pause apart: a pass of the process that died may still be on its last burst.
+/// Attempts to unload, with pauses: a pass of the ended process may still be in its last burst.
 const TRIES: u32 = 600;
 /// Between two tries, ns.
 const PAUSE_NS: i64 = 50_000_000;
@@ -45,14 +45,14 @@ impl ModuleGuardian {
         self.0.tell(group);
     }
 
-    /// Everything is reverted: it ends, and is waited for.
+    /// Everything is reverted: ends it, and waits for its end.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();
     }
 }
 
-/// Waits for the end of the original, then puts everything back.
+/// Waits for the end of the original, then restores everything.
 fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
     let mut group = 0;
     loop {

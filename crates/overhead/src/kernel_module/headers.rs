@@ -1,4 +1,4 @@
-//! The headers that a module is built with, and what builds it: there, of this kernel, complete; or what to install.
+//! The headers and tools for building a module: whether they are present, complete and for this kernel; otherwise what to install.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use record::{Text, text};
 
 use crate::Unavailable;
 
-/// What builds modules for the running kernel.
+/// The build environment for modules of the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headers {
     /// The folder that make is run in.
@@ -29,7 +29,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     let name = format!("/lib/modules/{release}/build");
     if !link.join("Makefile").is_file() {
         let why = match fs::symlink_metadata(&link) {
-            Ok(_) => text!("{name} points to no headers"),
+            Ok(_) => text!("{name} contains no headers"),
             Err(_) => text!("no {name}"),
         };
         return Err(missing(text!(
@@ -138,7 +138,7 @@ mod tests {
 
     const RELEASE: &str = "6.1.0-56-amd64";
 
-    /// A made-up system; `tools` are on its path.
+    /// A synthetic system; `tools` are on its path.
     fn system(files: &[(&str, &str)], tools: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| root.path().join(path);
@@ -176,7 +176,7 @@ mod tests {
         let headers = "sudo apt install linux-headers-6.1.0-56-amd64 make gcc";
         for (files, tools, reason, remedy) in [
             (vec![], &TOOLS[..], "no /lib/modules/6.1.0-56-amd64/build", headers),
-            (vec![("x", "")], &TOOLS, "points to no headers", headers),
+            (vec![("x", "")], &TOOLS, "contains no headers", headers),
             (vec![MAKEFILE], &TOOLS, "incomplete", headers),
             (
                 vec![MAKEFILE, (HEADER, "#define UTS_RELEASE \"6.1.0-40-amd64\"\n")],

@@ -23,7 +23,7 @@ const LOADED: &str = "/sys/module/linespeed";
 const LOCK: &str = "module.lock";
 /// Folders that builds are made in begin with this.
 pub(super) const FOLDER: &str = "linespeed-module-";
-/// Tries to unload, a pause apart.
+/// Attempts to unload, with pauses.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -123,7 +123,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
     Unavailable { reason: text!("the kernel refuses the module: {error}"), remedy }
 }
 
-/// Unloads the module, which a last burst may keep busy for a moment.
+/// Unloads the module, which a last burst may keep busy for a short time.
 ///
 /// # Errors
 ///

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-/// Known to both sides.
+/// Constants of both sides.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module accepts: a number below it needs at most 4096 divisions, so that
 /// interrupts are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
 /// How long a burst may last, ns: no interrupt waits longer.
 pub const BURST_NS: u32 = 2_000_000;
-/// The most iterations of the dependent adds per clock reading.
+/// Maximum number of iterations of the dependent adds per clock reading.
 pub const CLOCK_MAX: u32 = 8192;
 
 const BOUND: u32 = 1;
@@ -75,7 +75,7 @@ pub struct PassReport {
     pub primes: u64,
     /// Ticks of the counter, summed over the bursts.
     pub ticks_inside: u64,
-    /// Ticks from the begin of the first burst to the end of the last.
+    /// Ticks from the beginning of the first burst to the end of the last.
     pub ticks_whole: u64,
     /// The same in ns, by the kernel's clock.
     pub ns_whole: u64,

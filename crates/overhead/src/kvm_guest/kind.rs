@@ -8,16 +8,15 @@ use super::TriedUntil;
 pub enum Kind {
     /// The processor runs both modes of a guest, and this machine is hardware.
     Hardware,
-    /// The processor runs both modes of a guest, and this machine is virtual itself.
+    /// The processor runs both modes of a guest, and this machine is itself virtual.
     Nested,
-    /// The module kvm_pvm: the guest runs in user mode of the machine, and a kernel that does not know of it is
-    /// interpreted.
+    /// The module kvm_pvm: the guest runs in the machine's user mode, and a kernel without support for it is emulated.
     Pvm,
-    /// At least one mode of a guest is interpreted.
+    /// At least one mode of the guest is emulated.
     Emulating,
-    /// There is one, but it runs no guest.
+    /// KVM exists, but does not run a guest.
     Unusable,
-    /// There is none, or this user may not use it.
+    /// KVM is missing, or this user may not use it.
     None,
 }
 

@@ -19,24 +19,24 @@ pub(super) const OUTSIDE: u64 = 0x2_0000;
 /// The signal that gets a virtual CPU out of the guest. Other recipients ignore it.
 pub(super) const INTERRUPT: libc::c_int = libc::SIGURG;
 
-/// Why the guest was left.
+/// Why the guest exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// It wrote to this port.
     Port(u16),
     /// It stored something at this address outside its memory.
     Store(u64),
-    /// It met what it cannot handle: all of its exceptions end so on x86-64.
+    /// It hit an exception: all exceptions end this way on x86-64.
     Shutdown,
     /// The signal came.
     Interrupted,
-    /// The processor or KVM refused it, for this reason of theirs.
+    /// The processor or KVM refused it, with this reason code.
     Refused(u32),
     /// Something else, by KVM's number.
     Other(u32),
 }
 
-/// The machine. Everything of it ends when it is dropped.
+/// The machine. It is destroyed when dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
     // In this order: the virtual CPU, the machine, the memory that it uses.
@@ -100,7 +100,7 @@ impl Machine {
         })
     }
 
-    /// Runs the guest until it is left.
+    /// Runs the guest until it exits.
     pub(crate) fn run(&mut self) -> io::Result<Exit> {
         Ok(match self.cpu.run() {
             Ok(VcpuExit::IoOut(port, _)) => Exit::Port(port),
@@ -119,8 +119,7 @@ impl Machine {
         })
     }
 
-    /// Completes the instruction that the guest was left at, so that registers may be read and written, without
-    /// running on.
+    /// Completes the instruction at which the guest exited, so that registers may be read and written, without running further.
     pub(crate) fn complete(&mut self) {
         self.cpu.set_kvm_immediate_exit(1);
         // It ends as if interrupted.

@@ -1,8 +1,8 @@
 //! The routine in a guest of raw `/dev/kvm`, without other software: a virtual machine of one page table and the
 //! routine's page, in user mode and in kernel mode.
 //!
-//! The kind of KVM is determined by running: some interpret a guest's kernel mode, some never return. A guest has a
-//! thread of its own, pinned to its CPU. The caller waits for it with a time-out, gets it out of the guest with a
+//! The kind of KVM is determined by running: some interpret a guest's kernel mode, some never return. A guest has a separate thread, pinned to
+//! its CPU. The caller waits for it with a time-out, gets it out of the guest with a
 //! signal, and leaves nothing behind.
 
 #[cfg(target_arch = "aarch64")]

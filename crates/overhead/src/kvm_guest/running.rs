@@ -12,7 +12,7 @@ use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor}
 use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// Most trials: what cuts into one must not read as interpreting.
+/// Maximum number of trials: an interruption must not be mistaken for emulation.
 const TRIALS: usize = 5;
 /// A longer trial is not repeated often.
 const LONG: f64 = 0.05;
@@ -126,7 +126,7 @@ fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     (seconds > 0.0 && seconds <= around).then_some(seconds)
 }
 
-/// How a guest ended that did not end as it should, or did not count the primes of the trial.
+/// How a guest ended that did not end normally, or did not count the primes of the trial.
 fn wrong(counted: &Counted) -> Unavailable {
     if counted.ended {
         return Unavailable::new(text!(

@@ -1,5 +1,4 @@
-//! The guest on x86-64: 64-bit mode at once, one page table, no interrupt table, so that whatever goes wrong in it
-//! ends it.
+//! The guest on x86-64: 64-bit mode at once, one page table, no interrupt table, so that any error ends it.
 
 use std::arch::global_asm;
 use std::io;
@@ -70,7 +69,7 @@ const ENTRY: u64 = 0b111;
 /// Ways to exit the guest; the first that works is used.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Port, ExitWay::Store];
 
-/// The kind of machine to ask for.
+/// The machine type to request.
 pub(super) fn kind(_: &Device) -> u64 {
     0
 }
@@ -81,7 +80,7 @@ pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
     machine.set_tss_address(0xfffb_d000).map_err(failed("KVM_SET_TSS_ADDR"))
 }
 
-/// Gives the virtual CPU what it can have of the processor.
+/// Gives the virtual CPU the available features of the processor.
 pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
@@ -220,7 +219,7 @@ fn virtualization() -> bool {
     intel || (extended >= 0x8000_0001 && std::arch::x86_64::__cpuid(0x8000_0001).ecx & 1 << 2 != 0)
 }
 
-/// Passes that nothing of the code is the same after: so that tests see a guest that never ends.
+/// Replaces the code, so that tests get a guest that never ends.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // jmp to itself.

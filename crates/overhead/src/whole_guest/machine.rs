@@ -42,7 +42,7 @@ pub(super) struct Machine {
     complaint: File,
 }
 
-/// What of the machine cannot be set up.
+/// The part of the machine that cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
     move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}"))
 }

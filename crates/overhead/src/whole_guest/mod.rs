@@ -166,7 +166,7 @@ mod tests {
     }
 }
 
-/// Where the routine runs in it. With interrupts off nothing moves a thread, bound or not.
+/// Where the routine runs in it. With interrupts off, nothing moves a thread, pinned or not.
 const PLACES: [Place; 5] = [
     Place { kernel: false, bound: false, interrupts: true },
     Place { kernel: false, bound: true, interrupts: true },
@@ -175,22 +175,22 @@ const PLACES: [Place; 5] = [
     Place { kernel: true, bound: true, interrupts: false },
 ];
 
-/// What the machine is made of.
+/// The components of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGuest<'a> {
     /// The kernel, or the one that runs here.
     pub kernel: Option<&'a Path>,
-    /// Where the module for it comes from; `None` where nobody asks for kernel mode.
+    /// Where its module comes from; `None` if kernel mode is not requested.
     pub module: Option<Source<'a>>,
     /// Where it is built.
     pub build_directory: &'a BuildDirectory,
     /// linespeed, a static program: the machine's first process.
     pub program: &'a Path,
-    /// The CPU to which the machine's first CPU is bound: what is bound runs there.
+    /// The CPU to which the machine's first CPU is pinned: pinned threads run there.
     pub cpu: u32,
-    /// The CPU of the machine's second one, if it has one: what is not bound may run there, too.
+    /// The CPU of the machine's second CPU, if any: unpinned threads may also run there.
     pub other: Option<u32>,
-    /// What KVM there is: where it runs kernels at the processor's speed it is used, otherwise QEMU emulates.
+    /// The available KVM: it is used if it runs kernels at the processor's speed; otherwise QEMU emulates.
     pub kvm: Kind,
     /// Whether to stop waiting for the machine.
     pub stop: &'static Stop,
@@ -201,7 +201,7 @@ impl WholeGuest<'_> {
         !matches!(self.kvm, Kind::Hardware | Kind::Nested)
     }
 
-    /// The places that are asked for.
+    /// The requested places.
     fn places(&self) -> impl Iterator<Item = Place> + use<> {
         let kernel = self.module.is_some();
         PLACES.into_iter().filter(move |place| kernel || !place.kernel)

@@ -19,7 +19,7 @@ pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-ar
 /// The kernel's console, and linespeed's own serial port.
 #[cfg(target_arch = "x86_64")]
 const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
-/// `virt` has one serial port of its own; the other one is on its PCI bus.
+/// `virt` has one built-in serial port; the other one is on its PCI bus.
 #[cfg(target_arch = "aarch64")]
 const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
 

@@ -1,4 +1,4 @@
-//! The machine's end: it does what is asked of it, and answers with what it saw.
+//! The machine's side: it executes requests, and answers with the results.
 
 use record::text;
 use std::io::{BufRead, Read};
@@ -44,7 +44,7 @@ struct Server {
     /// The module's bytes, as far as they have come.
     bytes: Vec<u8>,
     module: Option<Rc<Module>>,
-    /// The layers that have been asked for, each with its place.
+    /// The requested layers, each with its place.
     layers: Vec<(Place, Box<dyn Layer>)>,
 }
 

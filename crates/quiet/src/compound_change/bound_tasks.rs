@@ -14,7 +14,7 @@ use crate::process_settings::process;
 pub struct BoundTask {
     /// Its number.
     pub task: i32,
-    /// When it was started, clock ticks since boot: another task may have its number by now.
+    /// Its start time, clock ticks since boot, because another task may have its number by now.
     pub started: u64,
     /// The CPUs.
     pub cpus: CpuList,
@@ -49,7 +49,7 @@ impl BoundTask {
         true
     }
 
-    /// Restores its affinity, unless somebody has changed it since: the kernel widens it, and we excluded some CPUs.
+    /// Restores its affinity, unless someone has changed it since: the kernel widens it, and we excluded some CPUs.
     pub fn give_back(&self, taken: &CpuList) {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));
@@ -59,7 +59,7 @@ impl BoundTask {
         }
     }
 
-    /// Whether it is the same task still.
+    /// Whether it is still the same task.
     fn is_there(&self) -> bool {
         started(self.task) == Some(self.started)
     }

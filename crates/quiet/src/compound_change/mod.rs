@@ -40,7 +40,7 @@ impl CompoundChange {
         }
     }
 
-    /// Undoes it, whatever part of it was done; without any part it does nothing.
+    /// Undoes whatever part of it was done; does nothing if no part was.
     pub fn undo(&self) -> Result<(), CompoundError> {
         match self {
             CompoundChange::Shield(shield) => shield.remove(),
@@ -56,7 +56,7 @@ impl CompoundChange {
         }
     }
 
-    /// The same as a value, for reports of its outcome.
+    /// The same as a value, to report its outcome.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {

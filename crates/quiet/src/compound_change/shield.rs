@@ -28,13 +28,13 @@ pub struct Shield {
     pub version: u32,
     /// The group below which it is made.
     pub parent: String,
-    /// The group to which what is left in it goes back.
+    /// The group to which its remaining tasks return.
     pub home: String,
     /// The suffix of its groups' names: the PID of the process that created it, and when, since another container may have the same PID.
     pub mark: String,
     /// CPUs for the command.
     pub quiet: CpuList,
-    /// CPUs for everybody else.
+    /// CPUs for all other tasks.
     pub rest: CpuList,
     /// Memory nodes, as the parent has them.
     pub mems: String,
@@ -61,14 +61,14 @@ fn write(path: &str, value: &str) -> Result<(), CompoundError> {
     fs::write(path, value).map_err(|error| CompoundError::at(path, &error))
 }
 
-/// What no other shield's groups have at their end: this process, and the time in hexadecimal nanoseconds.
+/// A unique suffix for the groups: this process, and the time in hexadecimal nanoseconds.
 fn mark() -> String {
     let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
     format!("{}-{time:x}", std::process::id())
 }
 
 impl Shield {
-    /// The possible shield on this machine; otherwise why there is none.
+    /// The shield for this machine, or why none is possible.
     pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, String> {
         let cgroups = Cgroups::read(root);
         let shield = |version, parent: String, home: String, mems: String, switched| Self {
@@ -129,7 +129,7 @@ impl Shield {
         [self.parent.as_str(), &self.home].into_iter().find(foreign)
     }
 
-    /// Whether this user may make groups there.
+    /// Whether this user may create groups there.
     pub fn may_be_made(&self) -> bool {
         may_write(Path::new(&self.parent))
     }
@@ -273,7 +273,7 @@ impl Shield {
         Err(CompoundError(format!("the group cannot be removed: {}", describe_use(folder, list, &last))))
     }
 
-    /// Moves a group's tasks home; why the last of them did not go is left in `last`.
+    /// Moves a group's tasks back; stores in `last` why the last of them did not move.
     fn send_home(&self, group: &Path, list: &str, home: &str, last: &mut String) {
         let tasks = fs::read_to_string(group.join(list)).unwrap_or_default();
         if tasks.is_empty() {
@@ -338,7 +338,7 @@ impl Task {
     }
 }
 
-/// The most tasks named in one line.
+/// Maximum number of tasks named on one line.
 const NAMED: usize = 5;
 
 /// Some tasks by name and number.
@@ -377,7 +377,7 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     }
 }
 
-/// Whether another group below this one has CPUs of its own.
+/// Whether another group below this one has its own CPUs.
 fn others_use_cpusets(parent: &str) -> bool {
     let entries = fs::read_dir(Path::new(parent)).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {

@@ -1,4 +1,4 @@
-//! Swap, off for a time.
+//! Temporarily disabled swap.
 
 use std::ffi::CString;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Knobs only reported, never set: they belong to somebody else, or cannot be set here.
+//! Knobs only reported, never set: they belong to others, or cannot be set here.
 
 use machine::sensors::{power_supply, throttling};
 use machine::text::bytes_field;
@@ -44,7 +44,7 @@ pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
-/// Below this share it does not show in a median: of a time since boot, and no difference ([`record::difference`]).
+/// Below this share of the time since boot, it does not affect a median.
 const HIDDEN: f64 = 0.001;
 
 pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {

@@ -1,4 +1,4 @@
-//! Idle states: the deeper a core sleeps, the longer it takes to wake.
+//! Idle states: the deeper the sleep of a core, the longer its wake-up.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use record::text::Value;

@@ -1,11 +1,11 @@
-//! What a command alone is given: nice, SCHED_FIFO, ionice, fixed addresses.
+//! Settings for a command only: nice, SCHED_FIFO, ionice, fixed addresses.
 
 use crate::files::Files;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use crate::process_settings::process::ProcessAttributes;
 use record::{Text, text};
 
-/// The lowest possible: the most weight.
+/// The lowest possible value, which has the highest weight.
 const NICEST: i32 = -20;
 
 /// The nice value for a command: the lowest this user may set, if that is lower than its own, otherwise root's.
@@ -15,8 +15,8 @@ pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
-/// Which tasks a nice value counts against, if not all: the scheduler weighs groups first, and tasks only within one. Tasks without a
-/// control group of their own are grouped by session if autogroups are on (sched(7)).
+/// Which tasks a nice value counts against, if not all: the scheduler weighs groups first, and tasks only within one. Tasks that are not in a
+/// separate control group are grouped by session if autogroups are on (sched(7)).
 pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
@@ -36,7 +36,7 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     }
 }
 
-/// The nearest control group of this process with weights of its own; `None` if that is the root.
+/// The nearest control group of this process that has its own weights; `None` if that is the root.
 fn group_of_its_own(files: &dyn Files) -> Option<String> {
     let groups = files.read("/proc/self/cgroup").ok()?;
     // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).

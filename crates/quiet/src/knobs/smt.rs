@@ -1,4 +1,4 @@
-//! Siblings: two threads on one core, which take resources from each other.
+//! Siblings: two threads on one core, which compete for its resources.
 
 use record::{CpuList, text};
 

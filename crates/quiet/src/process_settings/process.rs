@@ -1,4 +1,4 @@
-//! What a process has for itself: CPUs, priorities, the layout of its memory.
+//! Settings of a process: CPUs, priorities, memory layout.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub struct ProcessAttributes {
     pub nice: i32,
     /// Scheduling policy (sched(7)).
     pub policy: i32,
-    /// Its I/O class and level; class 0 means none of its own.
+    /// Its I/O class and level; class 0 means that none was set.
     pub io: Option<(i32, i32)>,
     /// The lowest nice value it may set.
     pub lowest_nice: i32,
@@ -33,7 +33,7 @@ pub struct ProcessAttributes {
 /// `CAP_SYS_NICE` (capabilities(7)).
 const CAP_SYS_NICE: u32 = 23;
 
-/// What this process has.
+/// The settings of this process.
 pub fn read_attributes() -> ProcessAttributes {
     // SAFETY: calls that take numbers; errno is this thread's.
     let (nice, policy, io) = unsafe {
@@ -65,7 +65,7 @@ pub fn read_attributes() -> ProcessAttributes {
 /// Why a process cannot have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
-    /// What it was to have.
+    /// The intended setting.
     what: String,
     /// The system's error.
     errno: i32,
@@ -96,7 +96,7 @@ fn check_result(result: i64, what: &str) -> Result<(), SettingRefusal> {
     Err(SettingRefusal { what: what.to_owned(), errno })
 }
 
-/// Binds a process to CPUs.
+/// Pins a process to CPUs.
 pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), SettingRefusal> {
     os::pin::bind_thread(pid, cpus).map_err(|error| SettingRefusal {
         what: format!("CPU {cpus}"),
@@ -111,7 +111,7 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
     check_result(i64::from(result), &format!("nice {nice}"))
 }
 
-/// Does some milliseconds of work before all other processes, if allowed: a busy machine must not stay half set. Children started within
+/// Runs a few milliseconds of work at the highest priority, if allowed, so that a busy machine does not stay half set. Children started within
 /// inherit this: a guardian, whose work is equally short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: takes numbers.
@@ -125,7 +125,7 @@ pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The nice value that has the most weight.
+/// The nice value with the highest weight.
 const FIRST: i32 = -20;
 
 /// Puts a process under a scheduling policy.
@@ -153,7 +153,7 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefus
 
 /// Calls `start`, in which started programs have fixed addresses; also returns whether the kernel agreed.
 pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), SettingRefusal>) {
-    /// Asks, and changes nothing (personality(2)).
+    /// Only queries (personality(2)).
     const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes a number; it affects programs to be started, not this running one.
     let before = unsafe { libc::personality(ASK) };

@@ -1,14 +1,14 @@
-//! An average over time and its error, by blocks of consecutive moments, since neighbours are alike (batch means; Schmeiser,
-//! Operations Research 30, 1982: ten to thirty of them).
+//! An average over time and its error, from blocks of consecutive moments, since neighbours are correlated (batch means; Schmeiser, Operations
+//! Research 30, 1982: ten to thirty blocks).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::WRONG;
 
-/// Numbers of blocks, tried in this order until neighbours are hardly alike; with fewer than two moments per block there is no
+/// Numbers of blocks, tried in this order until neighbours are hardly correlated; with fewer than two moments per block there is no
 /// interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
-/// From this correlation of neighbours on, blocks are too short.
+/// Above this correlation between neighbours, blocks are too short.
 const ALIKE: f64 = 0.3;
 
 /// A value with its variance and the degrees of freedom of that.
@@ -24,7 +24,7 @@ impl Estimate {
     /// The fewest moments with an interval.
     pub const FEWEST_MOMENTS: usize = 2 * BLOCKS[BLOCKS.len() - 1];
 
-    /// A value whose error is that of the mean of these independent blocks.
+    /// A value with the error of the mean of these independent blocks.
     pub fn of_blocks(value: f64, blocks: &[f64]) -> Self {
         let count = blocks.len() as f64;
         let middle = blocks.iter().sum::<f64>() / count;
@@ -33,7 +33,7 @@ impl Estimate {
         Self { value, error }
     }
 
-    /// The mean of moments in their order, each a value and its weight; `None` if the weights sum to nothing.
+    /// The mean of moments in order, each a value and its weight; `None` if the weights sum to zero.
     pub fn of_moments(moments: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let usable = |(value, weight): &(f64, f64)| value.is_finite() && weight.is_finite() && *weight > 0.0;
         let all: Vec<(f64, f64)> = moments.filter(usable).collect();
@@ -61,7 +61,7 @@ impl Estimate {
         Self { value: self.value - other.value, error }
     }
 
-    /// The interval, if this many are reported together (Bonferroni).
+    /// The interval, corrected for this many reported together (Bonferroni).
     pub fn interval(self, together: usize) -> Option<(f64, f64)> {
         let (variance, freedom) = self.error?;
         let tail = WRONG / together.max(1) as f64 / 2.0;
@@ -104,12 +104,12 @@ pub fn normal_quantile(tail: f64) -> f64 {
     -Normal::standard().inverse_cdf(tail)
 }
 
-/// The value that Student's t of so many degrees of freedom exceeds with the probability `tail`.
+/// The value that Student's t with this many degrees of freedom exceeds with the probability `tail`.
 fn student_quantile(tail: f64, freedom: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, freedom).ok().map(|t| -t.inverse_cdf(tail))
 }
 
-/// The chance that Student's t with so many degrees of freedom exceeds `t`.
+/// The probability that Student's t with this many degrees of freedom exceeds `t`.
 pub fn student_tail(t: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| !t.is_nan());
     distribution.map_or(1.0, |distribution| distribution.sf(t))

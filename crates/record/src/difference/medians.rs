@@ -1,19 +1,19 @@
 //! The interval of the ratio of two medians by the bootstrap.
 //!
-//! The bootstrap is exact: the chance of each median that resampling could draw is computed from the binomial and multinomial
-//! distributions, which is where a simulation with ever more draws would end. So there is no seed.
+//! The bootstrap is exact: the probability of each median that resampling could draw is computed from the binomial and multinomial distributions,
+//! the limit of a simulation with infinitely many draws. So there is no seed.
 
 use std::sync::OnceLock;
 
-/// Samples below which there is no interval: each measurement is designed for at least this many.
+/// Minimum number of samples for an interval; each measurement is designed for at least this many.
 pub const LEAST_SAMPLES: usize = 5;
-/// Samples up to which all medians are listed.
+/// Maximum number of samples for which all medians are listed.
 const MOST_SAMPLES: usize = 24;
 /// Chances below this do not reach the 2.5 % tails.
 const NEGLIGIBLE: f64 = 1e-7;
 
 /// The 95 % interval of the ratio of the medians of two lists of samples; `None` if one is shorter than [`LEAST_SAMPLES`] or
-/// longer than 24, or contains a sample that is no positive number.
+/// longer than 24, or contains a sample that is not a positive number.
 pub fn resample_ratio(this: &[f64], base: &[f64]) -> Option<(f64, f64)> {
     find_points(&list_medians(this)?, &list_medians(base)?)
 }
@@ -34,7 +34,7 @@ pub fn join_ratio(
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
-/// Medians that resampling may draw, ascending, each with its chance.
+/// Medians that resampling may draw, ascending, each with its probability.
 type Medians = Vec<(f64, f64)>;
 
 /// The medians of samples under resampling.
@@ -57,7 +57,7 @@ fn list_medians(samples: &[f64]) -> Option<Medians> {
     Some(medians)
 }
 
-/// For `n` samples in ascending order: the chance that the two middle values of a resample (one for odd n) are these two.
+/// For `n` samples in ascending order: the probability that the two middle values of a resample (one value for odd n) are these two.
 fn find_chances(n: usize) -> &'static [(u8, u8, f64)] {
     static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST_SAMPLES + 1] =
         [const { OnceLock::new() }; MOST_SAMPLES + 1];

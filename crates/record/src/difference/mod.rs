@@ -1,6 +1,6 @@
-//! Whether one thing is slower than another, and by how much: from samples, paired or not, and the noise floor to one [`Verdict`].
+//! Whether one thing is slower than another, and by how much: samples, paired or not, and the noise floor give one [`Verdict`].
 //!
-//! No other code decides that. Rounds of (before, after) are compared by the exact interval of the median of their effects
+//! No other code decides this. Rounds of (before, after) are compared by the exact interval of the median of their effects
 //! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), results of two records by the ratio of their medians
 //! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). None draws random
 //! numbers: the same samples always give the same verdict.
@@ -21,17 +21,17 @@ use crate::text::Text;
 pub use estimate::{Estimate, normal_quantile, student_tail};
 pub use medians::{LEAST_SAMPLES, join_ratio, resample_ratio};
 
-/// The least difference worth reporting, a share: runs on an idle machine may differ by as much.
+/// The smallest difference worth reporting, as a share: runs on an idle machine may differ by as much.
 pub const WORTH_TELLING: f64 = 0.01;
-/// A large difference, a share: a smaller one changes nobody's decision.
+/// A large difference, a share; smaller ones hardly change a decision.
 pub const MUCH: f64 = 0.05;
-/// If not even this multiple of [`MUCH`] is excluded, noise hides what people care about.
+/// If not even this multiple of [`MUCH`] is excluded, noise hides relevant differences.
 const HIDDEN: f64 = 2.0;
-/// The least difference in events worth reporting.
+/// The smallest difference in events worth reporting.
 const EVENTS: f64 = 1.0;
-/// Nobody waits for more rounds than this.
+/// More rounds than this take too long.
 const MOST_ROUNDS: usize = 10_000;
-/// Turns per block: a burst of other work affects several consecutive ones.
+/// Portions per block: a burst of other work affects several consecutive ones.
 const BLOCK: usize = 4;
 
 /// The verdict on a difference.
@@ -45,9 +45,9 @@ pub enum Verdict {
         /// 95 % interval of the share.
         interval: (f64, f64),
     },
-    /// No difference resolved; if there is one it is smaller than this share.
+    /// No difference resolved; any difference is smaller than this share.
     NotResolved {
-        /// The least share that would have been detected.
+        /// The smallest share that would have been detected.
         smaller_than: f64,
     },
     /// Too noisy for a verdict.
@@ -68,7 +68,7 @@ impl Verdict {
         matches!(self, Verdict::Costs { .. })
     }
 
-    /// The same with before and after exchanged, as a share of the new reference: a negative cost becomes the other's cost.
+    /// The same with before and after exchanged, as a share of the new reference: a negative cost becomes the cost of the other state.
     fn exchanged(self) -> Self {
         let other = |share: f64| 1.0 - 1.0 / (1.0 - share);
         match self {
@@ -79,8 +79,8 @@ impl Verdict {
         }
     }
 
-    /// Of two times (before, after): the share of its speed that the slower one loses, and whether that is the one after;
-    /// `None` if no difference is resolved.
+    /// For two times (before, after): the share of speed that the slower one loses, and whether that is the one after; `None` if no difference is
+    /// resolved.
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -93,14 +93,14 @@ impl Verdict {
 /// How two values of a round are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// By the logarithm of their ratio: times, clocks.
+    /// By the logarithm of their ratio: for times and clocks.
     Ratio,
-    /// By their difference, in the result's own unit: shares, which may be 0.
+    /// By their difference, in the result's own unit: for shares, which may be 0.
     Difference {
         /// The difference worth reporting.
         worth: f64,
     },
-    /// By their difference: whole numbers of events, which may be 0.
+    /// By their difference: for whole numbers of events, which may be 0.
     Count,
 }
 
@@ -117,19 +117,19 @@ pub struct Difference {
     pub less_by: f64,
     /// The interval of that; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// How much a state differs from itself, in the same terms; absent if unknown.
+    /// How much a state differs from itself, in the same unit; absent if unknown.
     pub floor: Option<f64>,
-    /// The same as one of the four verdicts: what the state before costs. A share for ratios, otherwise in the result's unit.
+    /// The same as one of the four verdicts: the cost of the state before. A share for ratios, otherwise in the result's unit.
     pub verdict: Verdict,
 }
 
 impl Difference {
-    /// Whether it is less afterwards; `None` if no difference was resolved.
+    /// Whether it is lower afterwards; `None` if no difference was resolved.
     pub fn is_less(&self) -> Option<bool> {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
 
-    /// The same as an increase, if the state after is what costs: `less_by` and the verdict change their sign.
+    /// The same as an increase, if the state after has the cost: `less_by` and the verdict change their sign.
     pub fn as_more(mut self) -> Self {
         let negated = |(low, high): (f64, f64)| (-high, -low);
         self.less_by = -self.less_by;
@@ -140,8 +140,7 @@ impl Difference {
         self
     }
 
-    /// As the comparison of a state with itself: their difference is the floor, and nothing was resolved, because nothing
-    /// was changed.
+    /// As the comparison of a state with itself: the difference is the noise floor, and nothing is resolved, because nothing was changed.
     pub fn as_floor(mut self) -> Self {
         self.floor = self.interval.map(|(low, high)| high.abs().max(low.abs()));
         if let (true, Some(smaller_than)) = (self.verdict.is_resolved(), self.floor) {
@@ -151,7 +150,7 @@ impl Difference {
     }
 }
 
-/// The decrease from before to after, with its interval: ratios as logarithms.
+/// The decrease from before to after, with its interval; ratios are logarithms.
 struct Effect {
     at: f64,
     interval: Option<(f64, f64)>,
@@ -168,7 +167,7 @@ impl Effect {
         self.interval.map(|(low, high)| (self.report(low), self.report(high)))
     }
 
-    /// The verdict: resolved if the whole interval is beyond `least` and the effect beyond the floor. `worth` is a large
+    /// The verdict: resolved if the whole interval exceeds `least` and the effect exceeds the floor. `worth` is a large
     /// difference, `more` the number of further samples that would show one.
     fn judge(
         &self,
@@ -193,14 +192,14 @@ impl Effect {
     }
 }
 
-/// The least number of rounds with an interval when so many comparisons are made together.
+/// The minimum number of rounds for an interval with this many simultaneous comparisons.
 pub fn least_rounds(comparisons: usize) -> usize {
     (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
 }
 
 /// Compares rounds of (before, after). Values that are not finite are left out; for ratios also those that are not above
-/// 0. `comparisons` is the number of comparisons made together, over all results, so that each interval may be wrong in
-/// correspondingly fewer cases (Bonferroni). `floor` is how much a state differs from itself ([`Difference::as_floor`]):
+/// 0. `comparisons` is the number of simultaneous comparisons, over all results, so that each interval may be wrong in correspondingly fewer
+/// cases (Bonferroni). `floor` is how much a state differs from itself ([`Difference::as_floor`]):
 /// no smaller difference is resolved.
 pub fn compare_pairs(
     rounds: &[(f64, f64)],
@@ -244,8 +243,8 @@ fn sign_interval(effects: &[f64], comparisons: usize) -> Option<(f64, f64)> {
     Some((*effects.get(rank)?, *effects.get(effects.len() - 1 - rank)?))
 }
 
-/// About how many more rounds would show a difference of `worth` at the same scatter: each of these values stands for as many
-/// of the later ones. `None` if that is more than anybody waits for.
+/// About how many more rounds would show a difference of `worth` at the same scatter: each of these values represents the same number of later
+/// ones. `None` if that would take too long.
 fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
     let mut rounds = effects.len().max(least_rounds(comparisons) - 1);
     while rounds < MOST_ROUNDS {
@@ -275,8 +274,8 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
 /// The product of the totals before, divided by those after, over the turns completed by all of them: totals include bursts that
 /// no median shows.
 ///
-/// The logarithm of the ratio is a sum of logarithms of totals. So a block's part in its error is the sum of each portion's
-/// deviation, relative to its mean. Student's t of the blocks' scatter is the interval (Fieller, to first order).
+/// The logarithm of the ratio is a sum of logarithms of totals. So a block's contribution to the error is the sum of the portions' deviations,
+/// relative to their means. The interval is Student's t of the blocks' scatter (Fieller, to first order).
 pub fn compare_totals(
     before: &[&[f64]],
     after: &[&[f64]],
@@ -318,7 +317,7 @@ pub fn compare_totals(
     }
 }
 
-/// Judges a time divided by another, from records without a known noise floor: the whole interval of the ratio must be beyond
+/// Judges the ratio of two times from records without a known noise floor: the whole interval of the ratio must be beyond
 /// [`WORTH_TELLING`]. `samples` are those of the side with fewer.
 pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
     let (low, high) = (-interval.1.ln(), -interval.0.ln());
@@ -326,8 +325,7 @@ pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
     effect.judge(MUCH, WORTH_TELLING.ln_1p(), None, || more_samples(low.abs().max(high.abs()), samples))
 }
 
-/// How many more samples would narrow an interval of this reach to within [`MUCH`]: intervals narrow with the root of the number
-/// of samples.
+/// How many more samples would narrow an interval of this width to [`MUCH`]: intervals narrow with the square root of the number of samples.
 fn more_samples(reach: f64, samples: u64) -> Option<u64> {
     let more = samples as f64 * ((reach / MUCH).powi(2) - 1.0);
     (1.0..=MOST_ROUNDS as f64).contains(&more).then_some(more.ceil() as u64)

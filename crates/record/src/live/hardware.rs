@@ -13,14 +13,14 @@ use serde_with::skip_serializing_none;
 pub struct Cores {
     /// Instructions per cycle, user mode and kernel together.
     pub ipc: Option<f64>,
-    /// Those of user mode.
+    /// Instructions per cycle in user mode.
     pub ipc_user: Option<f64>,
-    /// Those of the kernel.
+    /// Instructions per cycle in the kernel.
     pub ipc_kernel: Option<f64>,
     /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub top_down: BTreeMap<String, f64>,
-    /// Least share of the time for which any of the events was counted.
+    /// The smallest share of the time in which any of the events was counted.
     pub coverage: f64,
 }
 
@@ -37,22 +37,22 @@ pub struct Traffic {
     pub written: Option<f64>,
     /// Share of the time for which the memory's buses carried data, if counted.
     pub bus: Option<f64>,
-    /// Where it comes from: `uncore_imc`, `amd_umc`…
+    /// Source of the counts: `uncore_imc`, `amd_umc`…
     pub source: String,
     /// Whether that source is known to be inaccurate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }
 
-/// Pages of other nodes, as shares of all.
+/// Pages on other nodes, as shares of all pages.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Remote {
-    /// Of the pages allocated in the interval, those on another node than the allocating CPU.
+    /// Share of the pages allocated in the interval on a node other than that of the allocating CPU.
     pub taken: Option<f64>,
-    /// Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
+    /// Share of the accesses sampled by NUMA balancing (hinting faults) that went to another node's memory.
     pub touched: Option<f64>,
-    /// Of the watched processes' pages, those on nodes where none of their threads was.
+    /// Share of the pages of the watched processes on nodes where none of their threads ran.
     pub held: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! The output of `live --json` for an interval.
+//! One interval in the output of `live --json`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::Interval;
 use crate::Coverage;
 use crate::bound::Bound;
 
-/// An interval with its interpretation: a line of JSON.
+/// An interval with its interpretation, as one line of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Live")]
 pub struct Said<'a> {
@@ -15,7 +15,7 @@ pub struct Said<'a> {
     pub time: &'a str,
     /// The values.
     pub interval: &'a Interval,
-    /// What the machine, or the selected processes, was bound by; null while unknown.
+    /// What limited the machine or the selected processes; null while unknown.
     pub bound: Option<&'a Bound>,
     /// What could not be observed.
     pub coverage: &'a [Coverage],

@@ -1,4 +1,4 @@
-//! Samples of instructions and their registers: what programs wait for in user mode, without a counter.
+//! Samples of instructions and registers: they show what programs wait for in user mode, without hardware counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use serde_with::skip_serializing_none;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
-/// The memory that loads wait for.
+/// Where the data that loads wait for comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {
-    /// Cache of one core.
+    /// A private cache of the core.
     L2,
     /// The last-level cache.
     L3,
@@ -19,7 +19,7 @@ pub enum MemoryLevel {
     Dram,
     /// Memory of another node.
     Remote,
-    /// Beyond a core's own caches; the end of the last-level cache was not measured here.
+    /// Beyond the core's private caches; the size at which the last-level cache ends was not measured here.
     CachesOrMemory,
 }
 
@@ -32,52 +32,52 @@ pub struct KernelTime {
     pub share: Share,
 }
 
-/// What samples of user mode wait for.
+/// What user-mode code waits for, from samples.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sampled {
     /// Number of samples: of the interval, or of the last 10 s if that is longer.
     pub samples: u64,
-    /// Those whose instructions could not be read or decoded. All shares exclude them.
+    /// Samples whose instruction could not be read or decoded. All shares exclude them.
     pub undecoded: u64,
-    /// Those that the kernel dropped for lack of room.
+    /// Samples dropped by the kernel for lack of buffer space.
     pub lost: u64,
-    /// At loads, from any memory.
+    /// At loads, from caches and memory alike.
     pub loads: Share,
-    /// At accesses to more memory than fits the caches.
+    /// At accesses to a memory area larger than the caches.
     pub far: Share,
-    /// The part of `far` whose memory lies on another node than the CPU.
+    /// The part of `far` with memory on a node other than the CPU's.
     pub remote: Share,
-    /// The part of `far` that accesses memory sequentially.
+    /// The part of `far` with sequential accesses.
     pub sequential: Share,
-    /// At loads from memory that fits the last-level cache but not a core's own.
+    /// At loads from a memory area that fits in the last-level cache but not in the core's private caches.
     pub last_cache: Share,
-    /// At loads from memory that fits the second-level cache but not the first.
+    /// At loads from a memory area that fits in the second-level cache but not in the first-level cache.
     pub own_cache: Share,
-    /// At loads with an unknown address: they may belong to any of these.
+    /// At loads with an unknown address, which may belong to any of the groups above.
     pub hidden: Share,
-    /// At cache lines that several threads access on several CPUs, at least one of them writing.
+    /// At cache lines accessed by several threads on different CPUs, at least one of which writes.
     pub shared: Share,
     /// In loops that wait for another thread.
     pub spinning: Share,
-    /// Behind atomic instructions and fences.
+    /// After atomic instructions and fences.
     pub atomic: Share,
-    /// Behind divisions and square roots.
+    /// After divisions and square roots.
     pub long: Share,
-    /// Behind floating-point additions and multiplications.
+    /// After floating-point additions and multiplications.
     pub float: Share,
-    /// At jump targets without anything to wait for: mispredicted branches, and code to fetch.
+    /// At jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
     pub jumps: Share,
-    /// The memory accessed by `far`, bytes; if there is none, that of the loads that wait for a cache.
+    /// Size of the memory area accessed by `far`, bytes; without `far`, of the area accessed by the loads that wait for a cache.
     pub working_set: Option<f64>,
-    /// Where most of that memory lies.
+    /// Location of most of that memory.
     pub level: Option<MemoryLevel>,
-    /// The latency of such a load by this machine's own latency curve, ns.
+    /// Latency of such a load according to this machine's measured latency curve, ns.
     pub load_ns: Option<f64>,
-    /// Samples of the kernel; none if this user may not sample it.
+    /// Samples in kernel mode; 0 if this user may not sample the kernel.
     pub in_kernel: u64,
-    /// The work in these, most first.
+    /// The kernel's work in these samples, largest share first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<KernelTime>,
 }

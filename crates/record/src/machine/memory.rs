@@ -11,7 +11,7 @@ use crate::CpuList;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Node {
-    /// The kernel's node number; may be sparse.
+    /// The kernel's node number; numbers may have gaps.
     pub id: u32,
     /// CPUs online on it; empty for a memory-only node.
     pub cpus: CpuList,
@@ -19,26 +19,26 @@ pub struct Node {
     pub bytes: Option<u64>,
     /// Free memory in bytes when read.
     pub free_bytes: Option<u64>,
-    /// The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
+    /// The firmware's distances (SLIT) to every node in this list, in the same order; 10 is local.
     pub distances: Vec<u32>,
-    /// Whether this process may take memory from it.
+    /// Whether this process may allocate memory on it.
     pub allowed: bool,
     /// Bytes of the cache in front of its memory (a memory-side cache).
     pub memory_side_cache_bytes: Option<u64>,
-    /// The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
+    /// The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     pub memory_tier: Option<u32>,
     /// Bytes of DAX devices with this node's memory: CXL or persistent.
     pub dax_bytes: Option<u64>,
-    /// The access to its memory from the nearest CPUs, by the firmware (HMAT).
+    /// Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
     pub access: Option<Access>,
 }
 
-/// A node's memory in the firmware's table (HMAT), as read by the nearest CPUs.
+/// A node's memory in the firmware's table (HMAT), as accessed by the nearest CPUs.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Access {
-    /// The nodes of these CPUs; empty if the kernel does not report them.
+    /// The nodes with the nearest CPUs; empty if the kernel does not report them.
     pub initiators: CpuList,
     /// Latency of a read, ns.
     pub read_latency_ns: Option<u64>,
@@ -61,20 +61,20 @@ pub struct MemoryDevice {
     pub kind: Option<String>,
     /// Form factor: `DIMM`, `SODIMM`…
     pub form: Option<String>,
-    /// Highest speed that the device supports, MT/s.
+    /// Maximum supported speed, MT/s.
     pub rated_mt_s: Option<u32>,
     /// Configured speed, MT/s.
     pub configured_mt_s: Option<u32>,
-    /// Data width in bits, 64 for most.
+    /// Data width in bits, usually 64.
     pub data_bits: Option<u32>,
     /// Ranks.
     pub ranks: Option<u32>,
-    /// Maker.
+    /// Manufacturer.
     pub vendor: Option<String>,
     /// Part number.
     pub part: Option<String>,
-    /// Channel, if readable from the locators; devices of one channel carry the same text.
+    /// Channel, if the locators show it; devices on one channel have the same text.
     pub channel: Option<String>,
-    /// NUMA node or package, if readable from the locators.
+    /// NUMA node or package, if the locators show it.
     pub node: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The definitions, in display order. Their meanings are in `glossary/metrics.md`.
+//! The definitions, in display order. Their descriptions are in `glossary/metrics.md`.
 
 use super::*;
 

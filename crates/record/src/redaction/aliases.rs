@@ -1,4 +1,4 @@
-//! Which records are of one host if some have its name and some its pseudonym: two names are one host's if one follows from the
+//! Finds the records of one host if some contain its name and some a pseudonym: two names belong to the same host if one is derived from the
 //! other with a local key.
 
 use std::collections::{BTreeSet, HashMap};
@@ -11,12 +11,12 @@ use crate::Record;
 pub struct Aliases(Vec<Key>);
 
 impl Aliases {
-    /// With these keys; without any, each name is another host's.
+    /// With these keys; without any key, each name is a different host.
     pub fn new(keys: Vec<Key>) -> Self {
         Self(keys)
     }
 
-    /// A host's names in records: its own name first, then its pseudonyms.
+    /// The names of a host in records: its own name first, then its pseudonyms.
     pub fn of(&self, host: &str) -> Vec<String> {
         let mut names = vec![host.to_owned()];
         for key in self.0.iter().filter(|_| !host.is_empty()) {
@@ -25,8 +25,7 @@ impl Aliases {
         names
     }
 
-    /// For each name with another one of the same host among these, that other one: the pseudonym, which may be that of a
-    /// pseudonym.
+    /// For each of these names that has a pseudonym among them, that pseudonym; it may be the pseudonym of a pseudonym.
     pub fn resolve<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> HashMap<String, String> {
         let names: BTreeSet<&str> = names.into_iter().collect();
         if !names.iter().any(|name| is_pseudonym(Kind::Host, name)) {
@@ -44,7 +43,7 @@ impl Aliases {
         known.iter().map(|(other, name)| (other.clone(), last(name))).collect()
     }
 
-    /// Gives the records of one host the same name.
+    /// Gives all records of a host the same name.
     pub fn unify<'a>(&self, records: impl IntoIterator<Item = &'a mut Record>) {
         let mut hosts: Vec<&mut String> =
             records.into_iter().filter_map(|record| record.machine.hostname.as_mut()).collect();

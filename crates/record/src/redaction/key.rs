@@ -4,9 +4,9 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes of a key.
+/// Length of a key in bytes.
 const KEY_BYTES: usize = 32;
-/// Bytes that SHA-256 takes at a time.
+/// Block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
 /// Characters of a pseudonym, five bits each.
 const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
@@ -24,12 +24,12 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// Takes these bytes, which nobody can guess.
+    /// A key from these bytes, which must be unpredictable.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The key in a text that [`Key::to_text`] made; `None` for any other.
+    /// Parses a text written by [`Key::to_text`]; `None` for any other.
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim_end();
         let mut key = [0; KEY_BYTES];
@@ -47,7 +47,7 @@ impl Key {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n"
     }
 
-    /// HMAC-SHA-256 (RFC 2104) of these bytes, one after the other.
+    /// HMAC-SHA-256 (RFC 2104) of the concatenated bytes.
     fn code(&self, parts: &[&[u8]]) -> [u8; 32] {
         let begin = |pad: u8| {
             let mut block = [pad; BLOCK];
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// Whether it has the form of [`Key::sign`].
+/// Whether it looks like a result of [`Key::sign`].
 pub(super) fn is_sign(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|sign| SIGNS.contains(&sign))
 }

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Every path of the record's schema that may hold a text.
+/// All paths in the record's schema that may contain text.
 fn texts(schema: &Value, at: &Value, path: &str, seen: &mut Vec<String>, found: &mut Vec<String>) {
     if let Some(name) = at["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
         if !seen.iter().any(|one| one == name) {

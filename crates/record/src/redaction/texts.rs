@@ -1,4 +1,4 @@
-//! The content of each text of a record, by the end of its path.
+//! What each text in a record contains, by the end of its path.
 
 use super::Kind;
 use Holds::Name;
@@ -7,25 +7,25 @@ use Holds::Name;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub(super) enum Holds {
-    /// A word of a fixed vocabulary, a value of the hardware or of a setting.
+    /// A word from a fixed vocabulary, or a value of the hardware or of a setting.
     Technical,
-    /// A sentence or command of linespeed's, which may quote a name.
+    /// A sentence or command written by linespeed, which may quote a name.
     Sentence,
     /// A name.
     #[strum(disabled)]
     Name(Kind),
-    /// A kernel's build line, with its builder and host.
+    /// The kernel's build line, which contains the builder and the host.
     BuildLine,
-    /// The words of a command line: linespeed's own, up to `--`.
+    /// The words of linespeed's own command line, up to `--`.
     Own,
-    /// The words of somebody's command line.
+    /// The words of a user's command line.
     Argv,
 }
 
-/// The content of each text: a word for it, and ends of paths.
+/// The kinds of content, each with the ends of the paths that have it.
 const TEXTS: &str = include_str!("texts.txt");
 
-/// The content of the text at a path; `None` if nothing declares it.
+/// The kind of content at a path; `None` if it is not declared.
 pub(super) fn declared(path: &str) -> Option<Holds> {
     // An element of a list or map is as its end declares, or as the list is declared.
     let ends = TEXTS.lines().filter_map(|line| {
@@ -39,7 +39,7 @@ pub(super) fn declared(path: &str) -> Option<Holds> {
         .map(|(holds, _)| holds)
 }
 
-/// Whether a path ends like this; a `*` stands for any key, which may contain points.
+/// Whether a path ends like this; `*` matches any key, which may contain dots.
 fn matches(path: &str, end: &str) -> bool {
     let Some((before, after)) = end.split_once('*') else { return path.ends_with(end) };
     let front = path.strip_suffix(after);

@@ -11,7 +11,7 @@ const COMMANDS: &str = "
     plan prune quiet records reference run scale schema show stat record
     ";
 
-/// Other words of its command line that name nothing: measurements, and values of options.
+/// Other words of its command line that are not names: measurements and values of options.
 const VALUES: &str = "
     all always auto bandwidth bash clock core-to-core costs csv elvish fish kernel latency
     loaded-latency nagios never noisy note npd numa parallelism power-draw powershell record rm scaling
@@ -26,12 +26,12 @@ const SHORT: [&str; 68] = [
     "s", "so", "So", "TB", "to", "To", "u", "up", "us", "VM", "W", "x", "µs",
 ];
 
-/// Whether this is a common word of sentences, even if it is also a name.
+/// Whether this is a common word in sentences, even if it is also a name.
 pub(super) fn is_of_sentences(word: &str) -> bool {
     word == PROGRAM || has(COMMANDS, word) || SHORT.contains(&word)
 }
 
-/// Whether linespeed's own command line has this word, even if it is also a name.
+/// Whether this is a word of linespeed's own command line, even if it is also a name.
 pub fn is_own_word(word: &str) -> bool {
     has(COMMANDS, word) || has(VALUES, word)
 }

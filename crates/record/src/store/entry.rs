@@ -1,4 +1,4 @@
-//! A record's entry in a list, read from its beginning and the names of its results.
+//! The entry of a record in a list, read from its beginning and the names of its results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Metric, RunMode, document, metrics, regular_file};
 
-/// The metrics of a complete run on any machine; a record without one of them is partial.
+/// The metrics of every complete run, on any machine; a record without one of them is partial.
 pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// A record in a folder: its beginning and its metrics.
+/// A record in a folder: its metadata and its metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its file.
@@ -20,28 +20,28 @@ pub struct Entry {
     pub path: PathBuf,
     /// When it began.
     pub started: String,
-    /// The host, empty where it has no name.
+    /// The host; empty if it has no name.
     pub host: String,
-    /// The command line that made it.
+    /// The command line that wrote it.
     pub command: Vec<String>,
-    /// How thorough the run was, if there is a choice.
+    /// The thoroughness of the run, if there was a choice.
     pub mode: Option<RunMode>,
-    /// The metrics with results.
+    /// The metrics that have results.
     pub metrics: BTreeSet<Metric>,
-    /// Whether other tools measured it.
+    /// Whether its results are from other tools.
     pub imported: bool,
-    /// The labels that it has.
+    /// Its labels.
     #[serde(skip)]
     pub labels: Vec<String>,
 }
 
 impl Entry {
-    /// Whether it is of a complete run.
+    /// Whether the run was complete.
     pub fn is_whole(&self) -> bool {
         self.lacks().is_empty()
     }
 
-    /// The metrics of a complete run that it lacks.
+    /// The metrics of a complete run that are missing.
     pub fn lacks(&self) -> Vec<Metric> {
         OF_A_WHOLE_RUN.into_iter().filter(|metric| !self.metrics.contains(metric)).collect()
     }
@@ -51,7 +51,7 @@ impl Entry {
         Self::from_json(&content(path)?, path)
     }
 
-    /// The same from the text of this file. Samples and conclusions are skipped.
+    /// The same from the text of the file. Samples and conclusions are skipped.
     pub(super) fn from_json(text: &[u8], path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -94,7 +94,7 @@ impl Entry {
     }
 }
 
-/// The content of a file in a folder of records; it can be anything.
+/// A file in a folder of records; it may contain anything.
 pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
     Some(regular_file::read(path, document::MAX_RECORD_BYTES).ok()?.0)
 }

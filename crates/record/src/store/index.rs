@@ -1,5 +1,5 @@
-//! The entries of a folder's records, kept beside them, so that an unchanged file is not read again. A lost, damaged or foreign
-//! index does no harm; a file is read if the index does not have exactly its present state.
+//! An index of the records in a folder, stored beside them, so that unchanged files are not read again. A lost, damaged or foreign index does no
+//! harm: a file is read unless the index has exactly its present state.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -13,13 +13,13 @@ use super::entry::Entry;
 use super::{list_names, read_each};
 use crate::regular_file;
 
-/// The index's file. Its ending keeps it from being taken for a record.
+/// The file of the index. Because of its extension it is not mistaken for a record.
 pub(super) const NAME: &str = "records.index";
-/// Changes with the form of an index, and with how a record's file is read.
+/// Changes when the format of the index or the reading of records changes.
 const VERSION: u32 = 2;
-/// Larger ones are neither read nor written: some eighty thousand records.
+/// Larger indexes, of more than some eighty thousand records, are neither read nor written.
 const MOST_BYTES: u64 = 64 << 20;
-/// A file changed less than this many seconds ago may change again without a trace: clocks of file systems are coarse.
+/// A file changed less than this many seconds ago may change again undetected, because file-system timestamps are coarse.
 const SETTLED: i64 = 2;
 
 /// A whole index.
@@ -27,11 +27,11 @@ const SETTLED: i64 = 2;
 struct Index {
     /// [`VERSION`].
     index: u32,
-    /// By the name of each file.
+    /// Entries by file name.
     files: BTreeMap<String, Known>,
 }
 
-/// A file as it was read.
+/// A file at the time when it was read.
 #[derive(Clone, Serialize, Deserialize)]
 struct Known {
     /// The state of the file at that time.
@@ -40,7 +40,7 @@ struct Known {
     is: Option<Entry>,
 }
 
-/// A file's state: size, inode, last change of its content and of itself in seconds and nanoseconds.
+/// The state of a file: size, inode, and the times of the last changes to its content and its metadata in seconds and nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct State(u64, u64, i64, i64, i64, i64);
 
@@ -49,14 +49,14 @@ impl State {
         Self(data.len(), data.ino(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec())
     }
 
-    /// Whether any later change would give another state.
+    /// Whether any later change would show in the state.
     fn is_settled(&self, now: i64) -> bool {
         self.4.checked_add(SETTLED).is_some_and(|settled| settled <= now)
     }
 }
 
 impl Index {
-    /// The index of a folder; empty if this program wrote none.
+    /// The index of a folder; empty if there is none from this program.
     fn read(path: &Path) -> Self {
         let text = regular_file::read(path, MOST_BYTES).ok().map(|(text, _)| text);
         let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
@@ -75,8 +75,8 @@ pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
 }
 
-/// The records of a folder without their labels, in no order. `read` reads files that the index does not have, at most `most`
-/// of them; the rest have no entry. `save` receives the folder's new index, if it changed. `now`: in seconds since 1970.
+/// The records of a folder without their labels, in no particular order. `read` reads the files missing from the index, at most `most` of them;
+/// the others get no entry. `save` receives the folder's new index, if it changed. `now`: in seconds since 1970.
 pub(super) fn entries(
     folder: &Path,
     now: i64,

@@ -1,4 +1,4 @@
-//! A folder of ten thousand records is listed without reading unchanged files again.
+//! Lists a folder of ten thousand records without reading unchanged files again.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ const MANY: usize = 10_000;
 
 struct Folder {
     folder: tempfile::TempDir,
-    /// Files read since the last look.
+    /// Files read since the last call.
     read: AtomicUsize,
-    /// Indexes saved since.
+    /// Indexes saved since the last call.
     saved: Mutex<Vec<String>>,
 }
 
@@ -36,12 +36,12 @@ impl Folder {
         path
     }
 
-    /// Lists them as of this many seconds later: the index considers a new file settled only after a while.
+    /// Lists the records as if this many seconds later: the index trusts a new file only after a while.
     fn list(&self, later: i64) -> (Vec<Entry>, usize, usize) {
         self.list_reading(later, usize::MAX)
     }
 
-    /// The same with at most this many files read.
+    /// The same, reading at most this many files.
     fn list_reading(&self, later: i64, most: usize) -> (Vec<Entry>, usize, usize) {
         let count = |path: &Path| {
             self.read.fetch_add(1, Ordering::Relaxed);

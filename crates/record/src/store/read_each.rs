@@ -1,9 +1,9 @@
-//! Many files, read by several threads at once.
+//! Reads many files with several threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Reads files with this many threads at once, in the order of the files; with fewer if no more can be started.
+/// Reads files with this many threads, or fewer if no more can be started; the results are in the order of the files.
 pub fn read_each<T: Send>(files: &[PathBuf], threads: usize, read: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {

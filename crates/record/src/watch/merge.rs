@@ -1,4 +1,4 @@
-//! Merges two consecutive intervals: times are summed, rates and readings averaged over their time.
+//! Merges two consecutive intervals: times are added, rates and readings averaged, weighted with their time.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -9,7 +9,7 @@ use crate::live::{
     Traffic,
 };
 
-/// Combines two values; a value on one side alone represents both.
+/// Combines two values; if only one side has a value, it is used for both.
 fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(join(a, b)),
@@ -17,7 +17,7 @@ fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T
     }
 }
 
-/// The weights of two values in their mean.
+/// The weights of two values in a mean.
 #[derive(Clone, Copy)]
 struct Weights(f64, f64);
 
@@ -80,7 +80,7 @@ fn join_service(mut all: Service, more: Service) -> Service {
     }
 }
 
-/// The group that was throttled more; if it is the same in both, for the sum of both times.
+/// The group with more throttled time; if both are the same group, the sum of the two times.
 fn join_throttled(a: Throttled, b: Throttled, weights: Weights) -> Throttled {
     if a.group == b.group {
         let periods = weights.mean(a.periods, b.periods);
@@ -99,8 +99,8 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
     }
 }
 
-/// Shares are averaged by their numbers. Samples over a longer time than an interval occur in both, so that they are not
-/// summed.
+/// Shares are averaged, weighted with their numbers of samples. Samples from a time longer than an interval occur in both intervals and are
+/// therefore not added.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
     let weights = Weights(a.decoded() as f64, b.decoded() as f64);
     let share = |a: Share, b: Share| Share {
@@ -160,7 +160,7 @@ fn join_probe(a: Probe, b: Probe, weights: Weights) -> Probe {
     }
 }
 
-/// Merges the following interval into this one; at most this many processes stay.
+/// Merges the following interval into this one; at most this many processes are kept.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let mut a = std::mem::take(all);
     let weights = Weights(a.seconds, next.seconds);
@@ -211,7 +211,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
 }
 
-/// Adds the time of processes, each identified by its number and name; those with the most stay.
+/// Adds up the times of processes, each identified by its number and name; the processes with the most time are kept.
 pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usize) {
     for process in more {
         match all.iter_mut().find(|one| one.pid == process.pid && one.name == process.name) {
@@ -229,7 +229,7 @@ pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usiz
     all.truncate(most);
 }
 
-/// The same of threads.
+/// The same for threads.
 pub(super) fn add_threads(all: &mut Vec<Thread>, more: &[Thread], most: usize) {
     for thread in more {
         match all.iter_mut().find(|one| one.tid == thread.tid && one.name == thread.name) {

@@ -1,4 +1,4 @@
-//! Bars as a report describes them: rows of pieces on one scale. The words and results of each row are its text alternative.
+//! Bars as described by a report: rows of pieces on one scale. The words and results of each row are its text alternative.
 
 /// How a piece of a bar is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub(crate) enum Fill {
     Serious,
     /// The loss by one cause.
     Lost,
-    /// What nobody explains, or nobody uses.
+    /// An unexplained or unused part.
     Nobody,
-    /// What does not differ.
+    /// A part without a difference.
     Same,
     /// What is typical.
     Typical,
@@ -40,7 +40,7 @@ impl Fill {
     }
 }
 
-/// The form of a piece.
+/// The shape of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As high as its bar.
@@ -69,7 +69,7 @@ pub(crate) struct Piece {
     pub form: Form,
     /// Whether its result is unreliable.
     pub unreliable: bool,
-    /// What is shown beside the pointer.
+    /// The tooltip.
     pub says: String,
 }
 
@@ -79,7 +79,7 @@ impl Piece {
         Self { from, to, fill, form: Form::Whole, unreliable: false, says }
     }
 
-    /// A dot, a ring or an upright line at a place.
+    /// A dot, a ring or a vertical line at a position.
     pub(crate) fn at(place: f64, form: Form, fill: Fill, says: String) -> Self {
         Self { form, ..Self::new(place, place, fill, says) }
     }
@@ -90,26 +90,26 @@ impl Piece {
 pub(crate) struct Bar {
     /// What it is.
     pub name: String,
-    /// Where it comes from; empty where that is plain.
+    /// Its source; empty if obvious.
     pub how: String,
-    /// Its pieces; the later lie on the earlier.
+    /// Its pieces; later ones are drawn over earlier ones.
     pub pieces: Vec<Piece>,
     /// Its result with its unit.
     pub figure: String,
-    /// What is shown beside the result.
+    /// A remark next to the result.
     pub beside: String,
-    /// Whether it is what the others lead to.
+    /// Whether it is the total of the others.
     pub strong: bool,
 }
 
-/// Bars below one another.
+/// A column of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bars {
     /// What they show.
     pub title: String,
     /// The rows.
     pub rows: Vec<Bar>,
-    /// What is written below, from 0 to 1 of the length; at these places lines run through all bars.
+    /// Labels below, from 0 to 1 of the length; at these positions, lines run through all bars.
     pub ticks: Vec<(f64, String)>,
     /// What fills mean.
     pub legend: Vec<(Fill, String)>,

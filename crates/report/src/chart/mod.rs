@@ -1,10 +1,9 @@
-//! A chart as a report describes it, drawn on the page (`svg`); a terminal has a line of eight heights for each of its lines
-//! (`spark`). Bars (`bars`) are boxes of the page, so that their words wrap on a phone.
+//! A chart as described by a report, drawn on the page (`svg`); a terminal shows a sparkline for each of its lines (`spark`). Bars (`bars`) are
+//! boxes on the page, so that their words wrap on a phone.
 //!
-//! The charts are this crate's own because of what they must do together: follow light and dark through the
-//! page's style sheet (elements carry classes, never colours), name themselves to a screen reader, fit 360 pixels
-//! as well as a desktop. kuva, which was tried, writes colours into each element and
-//! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
+//! The charts are this crate's own because they must support light and dark through the page's style sheet (elements have classes, never
+//! colours), screen readers, and widths from 360 pixels to a desktop. kuva, which was tried, writes colours into each element, has neither custom
+//! classes nor titles, and brings about 70 kinds of plot, of which four are needed.
 
 pub(crate) mod bars;
 pub(crate) mod heat;
@@ -15,7 +14,7 @@ pub(crate) mod svg;
 pub(crate) use scale::Scale;
 use scale::Span;
 
-/// Colours of the subjects of a comparison, by number: none that would read as a gain.
+/// Colours of the subjects of a comparison, by number; none suggests a gain.
 pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 
 /// One axis.
@@ -23,11 +22,11 @@ pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 pub(crate) struct Axis {
     /// What it shows.
     pub label: String,
-    /// How values lie on it.
+    /// Its scale.
     pub scale: Scale,
     /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` of seconds since 1970.
     pub unit: &'static str,
-    /// From where to where it goes; without it, as far as the points.
+    /// Its range; by default that of the points.
     pub range: Option<(f64, f64)>,
 }
 
@@ -37,7 +36,7 @@ impl Axis {
         Self { label: label.to_owned(), scale, unit, range: None }
     }
 
-    /// An axis of time from one moment to another, seconds since 1970: charts of one span of time have the same.
+    /// A time axis, seconds since 1970; charts of the same period share it.
     pub(crate) fn time((from, to): (f64, f64)) -> Self {
         let day = scale::label(from, scale::DATE).chars().take(10).collect::<String>();
         Self { range: Some((from, to)), ..Self::new(&format!("UTC, from {day}"), Scale::Time, scale::DATE) }
@@ -49,7 +48,7 @@ impl Axis {
     }
 }
 
-/// A unit that an axis writes with its values; of others the name of the axis has it.
+/// Units that are written with the values of an axis; others are part of its name.
 pub(crate) fn unit_of(unit: &str) -> &'static str {
     UNITS.into_iter().find(|known| *known == unit).unwrap_or("")
 }
@@ -63,34 +62,34 @@ pub(crate) struct Series {
     pub name: String,
     /// Its points, ascending in x once the chart is [`Chart::checked`].
     pub points: Vec<(f64, f64)>,
-    /// Whether a value holds until the next point rather than moving to it.
+    /// Whether a value is valid until the next point (a step).
     pub steps: bool,
-    /// How it is set off.
+    /// How it is highlighted.
     pub look: Look,
-    /// Its colour and its dashes, by number, where they mean something: lines of one record have one colour.
+    /// Its colour and dash pattern, by number, if they have a meaning: lines of one record share a colour.
     pub ink: Option<(usize, usize)>,
-    /// The 95 % interval around the line: where, from and to.
+    /// The 95 % interval around the line: position, lower and upper end.
     pub interval: Vec<(f64, f64, f64)>,
 }
 
-/// How a line is set off from the others.
+/// How a line is distinguished from others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A line.
     #[default]
     Line,
-    /// A line whose points were measured and are marked; between them nothing was.
+    /// A line through measured points, which are marked; values in between were not measured.
     Measured,
-    /// How many there are of each value: steps, filled down to the axis.
+    /// A distribution: steps, filled down to the axis.
     Counts,
-    /// What the others are compared with: thin and quiet.
+    /// A reference line: thin and unobtrusive.
     Reference,
-    /// What a formula shows: thin, quiet and dotted.
+    /// A model: thin, unobtrusive and dotted.
     Fit,
 }
 
 impl Look {
-    /// Whether it only accompanies what was measured.
+    /// Whether it is not a measured line.
     pub(crate) fn is_quiet(self) -> bool {
         matches!(self, Look::Reference | Look::Fit)
     }
@@ -102,7 +101,7 @@ impl Series {
         Self { name, points, steps: false, look: Look::Line, ink: None, interval: Vec::new() }
     }
 
-    /// The same line, set off in another way.
+    /// The same line in another style.
     pub(crate) fn with_look(self, look: Look) -> Self {
         Self { look, ..self }
     }
@@ -113,25 +112,25 @@ impl Series {
     }
 }
 
-/// An upright line with its name.
+/// A vertical line with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mark {
-    /// Where it stands.
+    /// Where it is.
     pub at: f64,
     /// Its name.
     pub name: String,
-    /// Whether it was measured here; the others are what the machine shows of itself.
+    /// Whether it was measured here; others are reported by the machine.
     pub measured: bool,
 }
 
-/// A shaded part of the axis to the right, with its name.
+/// A shaded range of the horizontal axis, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Band {
-    /// From where to where.
+    /// Its range.
     pub ends: (f64, f64),
     /// Its name.
     pub name: String,
-    /// What is shown beside the pointer.
+    /// The tooltip.
     pub says: String,
 }
 
@@ -153,13 +152,13 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// A chart of these lines alone, [`Chart::checked`].
+    /// A chart with only these lines, [`Chart::checked`].
     pub(crate) fn of_lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
         Self { title: title.to_owned(), x, y, series, marks: Vec::new(), bands: Vec::new() }.checked()
     }
 
-    /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
-    /// not above 0), its points in order. `None` where no line of two points is left.
+    /// The chart without values that its axes cannot show (not finite, or not above 0 on a logarithmic axis), with its points in order. `None` if
+    /// no line with two points remains.
     pub(crate) fn checked(mut self) -> Option<Self> {
         let (x, y) = (self.x.scale, self.y.scale);
         for series in &mut self.series {
@@ -189,7 +188,7 @@ impl Chart {
         format!("{} at {}", scale::label(y, self.y.unit), scale::label(x, self.x.unit))
     }
 
-    /// The chart in words: what is on the axes and from where to where each line goes.
+    /// The chart in words: its axes, and the range of each line.
     pub(crate) fn description(&self) -> String {
         let lines = self.series.iter().filter_map(|series| {
             let (first, last) = (series.points.first()?, series.points.last()?);
@@ -200,7 +199,7 @@ impl Chart {
     }
 }
 
-/// The least and the greatest of these.
+/// The minimum and the maximum of these.
 pub(crate) fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |bounds, v| {
         Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))

@@ -1,4 +1,4 @@
-//! How values lie along an axis, and which of them are written beside it.
+//! The scale of an axis, and its labels.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use record::{date, units};
 use super::Axis;
 use crate::text::without_zeros;
 
-/// How values lie on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// Logarithmic, marked at powers of two.
@@ -16,13 +16,13 @@ pub(crate) enum Scale {
     Decades,
     /// Linear from 0.
     FromZero,
-    /// Linear, from 0 only where values lie in the lower half.
+    /// Linear, starting at 0 only if there are values in the lower half.
     Linear,
     /// Seconds since 1970, marked at whole minutes, hours and days.
     Time,
 }
 
-/// The unit of moments, seconds since 1970.
+/// The unit of times, seconds since 1970.
 pub(crate) const DATE: &str = "date";
 const DAY: f64 = 86_400.0;
 /// Steps between marks of an axis of time, s: of seconds, minutes, hours, days, weeks, four weeks, a year of these.
@@ -32,8 +32,8 @@ const TIMES: [u32; 20] = [
 ];
 
 impl Scale {
-    /// Whether the axis can show this value. Values beyond 1e±30 are no results of any machine, and their
-    /// logarithms and differences need no care below that.
+    /// Whether the axis can show this value. Values beyond 1e±30 are not results of any machine, and below that logarithms and differences are
+    /// safe.
     pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {
@@ -97,14 +97,14 @@ impl Span {
         span
     }
 
-    /// Where on the axis a value lies, from 0 to 1.
+    /// The position of a value on the axis, from 0 to 1.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let (low, high) = (self.scale.place(self.low), self.scale.place(self.high));
         let position = (self.scale.place(value) - low) / (high - low);
         if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The values to be written beside the axis, `most` at the most (and at least one), with their text.
+    /// The labelled values of the axis, at most `most` (and at least one), with their text.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
         let powers = |every: i32| -> Vec<f64> {
@@ -140,7 +140,7 @@ impl Span {
         chosen.unwrap_or_else(|| first.into_iter().flatten().take(most).collect())
     }
 
-    /// Whole seconds, minutes, hours or days: of a day the time, of several the date.
+    /// Whole seconds, minutes, hours or days: the time within one day, otherwise the date.
     fn times(&self, most: usize) -> Vec<(f64, String)> {
         let range = self.high - self.low;
         let step = TIMES.map(f64::from).into_iter().find(|step| range / step < most as f64).unwrap_or(range);
@@ -159,7 +159,7 @@ impl Span {
         all.map(|at| (at, write(at))).collect()
     }
 
-    /// Values at equal steps that divide the axis into so many parts at the most.
+    /// Values at equal steps that divide the axis into at most this many parts.
     fn steps(&self, parts: usize) -> Vec<f64> {
         let range = self.high - self.low;
         let step = match self.scale {
@@ -191,7 +191,7 @@ fn nice_step(high: f64, parts: usize) -> f64 {
     step.filter(|step| step.is_finite() && *step > 0.0).unwrap_or(1.0)
 }
 
-/// A value beside an axis: `32 KiB`, `200 ns`, `0.1 %`, without digits that say nothing.
+/// A label of an axis: `32 KiB`, `200 ns`, `0.1 %`, without meaningless digits.
 pub(crate) fn label(value: f64, unit: &str) -> String {
     if unit == "B" {
         return units::bytes(value.round().max(0.0) as u64);

@@ -1,4 +1,4 @@
-//! A line in eight heights of characters: what a terminal has of a chart.
+//! A sparkline in characters of eight heights: a chart on a terminal.
 
 use super::{Chart, Series};
 use crate::table::Table;
@@ -12,7 +12,7 @@ pub(crate) fn line(shares: impl IntoIterator<Item = f64>) -> String {
     shares.into_iter().filter_map(height).collect()
 }
 
-/// One row per line of a chart: where it begins and ends, and its course in so many columns; where it has no point its last holds.
+/// One row per line of a chart: its first and last value, and its course in this many columns; missing points repeat the last one.
 pub(crate) fn table(chart: &Chart, columns: usize) -> Table {
     let heads = ["", &chart.y.label, "#first", "#last"];
     let mut table = Table::new(&chart.title, None, heads);

@@ -1,20 +1,18 @@
-//! A chart as SVG that takes its colours and letters from the page's style sheet. Each mark has a title, which a browser
-//! shows beside the pointer.
+//! A chart as SVG with colours and fonts from the page's style sheet. Each mark has a title, which a browser shows as a tooltip.
 
 use maud::{Markup, html};
 
 use super::{Chart, Look, Series};
 use crate::text::width;
 
-/// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
-/// letters of neither are scaled away.
+/// The size of a chart, in user units; the page draws one for a desktop and one for a phone, so that letters stay readable on both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// To the right.
     pub width: f64,
     /// Downwards.
     pub height: f64,
-    /// Marks on the axis to the right, at most.
+    /// Maximum number of marks on the horizontal axis.
     pub x_ticks: usize,
     /// Its class.
     pub class: &'static str,
@@ -24,16 +22,16 @@ pub(crate) struct Size {
 pub(crate) const WIDE: Size = Size { width: 1040.0, height: 380.0, x_ticks: 11, class: "chart wide" };
 /// For phones.
 pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
-/// Several beside one another.
+/// Several side by side.
 pub(crate) const SMALL: Size = Size { width: 340.0, height: 190.0, x_ticks: 4, class: "small" };
 
-/// Width of a letter of the axes' 12-unit type, generously: the page names no font, so this must hold for any.
+/// Maximum width of a letter in the 12-unit type of the axes: the page names no font, so this must be true for any.
 const LETTER: f64 = 7.0;
 /// Space between neighbouring lines of letters.
 const LINE: f64 = 15.0;
 /// Where the names of marks and bands begin, below the name of the axis.
 const NAMES: f64 = 24.0;
-/// Points of a line that show their value; of a longer one some, evenly.
+/// Maximum number of points of a line that show their value; for longer lines, evenly spaced.
 const POINTS: usize = 96;
 
 /// One drawing of a chart. `id` must be unique on the page.
@@ -110,14 +108,14 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     }
 }
 
-/// The outline of an interval: its lower ends to the right, its upper ends back.
+/// The outline of an interval: along the lower ends, and back along the upper ends.
 fn area(series: &Series, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> String {
     let lower = series.interval.iter().map(|(at, low, _)| (*at, *low));
     let upper = series.interval.iter().rev().map(|(at, _, high)| (*at, *high));
     path(&lower.chain(upper).collect::<Vec<_>>(), false, x, y) + "Z"
 }
 
-/// The names of the lines with a piece of each, above the drawing: as text of the page it wraps. A single line needs none.
+/// The legend above the drawing: as text of the page, it wraps. A single line needs none.
 pub(crate) fn legend(chart: &Chart) -> Markup {
     html! {
         @if chart.series.len() > 1 {
@@ -165,7 +163,7 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
     path
 }
 
-/// The marks whose letters do not meet, with the middle of these: at the end of the axis they move to within the chart.
+/// The marks whose labels do not overlap, with the centre of each label: at the end of the axis, labels are moved into the chart.
 fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
     let mut free = f64::MIN;
     let place = |(value, text): (f64, String)| {

@@ -1,5 +1,4 @@
-//! A report agrees with itself: one quantity at one place is printed equal wherever a record's report, page, findings, breakdowns
-//! and JSON have it.
+//! Consistency of reports: a quantity at one place is printed identically in a record's report, page, findings, breakdowns and JSON.
 
 use std::path::Path;
 
@@ -18,16 +17,16 @@ use crate::terminal::{self, Style};
 #[path = "../../tests/all/support/mod.rs"]
 mod support;
 
-/// Room for every row of any table here.
+/// More rows than any table here has.
 const ALL: usize = 1 << 20;
-/// Shares that are printed with three digits are equal within half of the last.
+/// Shares printed with three digits are equal if they differ by less than half of the last digit.
 const ROUNDING: f64 = 0.005;
 
 fn is_near(a: f64, b: f64) -> bool {
     a.is_finite() && b.is_finite() && (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 
-/// What contradicts something else in a record's report, a line each.
+/// Contradictions in a record's report, one line each.
 fn contradictions(record: &Record) -> Vec<String> {
     let room = Room { rows: ALL, workloads: ALL, placements: ALL };
     let shown = blocks(record, room);
@@ -48,7 +47,7 @@ fn contradictions(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// The time of each layer is the result that stands for it everywhere.
+/// The time of each layer is the result that represents it everywhere.
 fn of_layers(record: &Record) -> Vec<String> {
     let layers = record.diagnosis.layers.iter();
     let differs = layers.filter(|layer| {
@@ -58,8 +57,7 @@ fn of_layers(record: &Record) -> Vec<String> {
     differs.map(|layer| format!("{}: {} is not its figure", layer.from, layer.time)).collect()
 }
 
-/// A row of a comparison that is one result of the record has the value that its table has, and the layers' rows the time that
-/// `overhead` shows.
+/// A row of a comparison that is one result of the record has the value of its table, and rows of layers have the time shown by `overhead`.
 fn of_comparison(record: &Record) -> Vec<String> {
     let side = diagnose::Side { name: "it", source: "", record };
     let tool = record.tool.clone();
@@ -74,13 +72,13 @@ fn of_comparison(record: &Record) -> Vec<String> {
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
         let others = [tables, layers].into_iter().flatten();
         let others = others.filter(|other| !is_near(*other, value));
-        wrong.extend(others.map(|other| format!("compare has {value} of {from}, others {other}")));
+        wrong.extend(others.map(|other| format!("compare shows {value} of {from}, other views {other}")));
     }
     wrong
 }
 
-/// Each result that a table of its metric shows stands in a cell of it as it is printed everywhere. Bytes that regular stores
-/// move on the bus are a range of a model; of scaling a table has the gist, its chart and the steps the results.
+/// Each result in a table of its metric is printed there as everywhere else. Bus bytes of regular stores are a modelled range; for scaling, a
+/// table has the summary, and its chart and steps have the results.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
@@ -101,7 +99,7 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
         .collect()
 }
 
-/// What a headline delivers is a result of the tables, the best triad the best one, and its share follows from both ends.
+/// The delivered value of a headline is a result in the tables (the best triad for bandwidth), and its share follows from both values.
 fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     let among = |metric: &str, is: &dyn Fn(&&Measurement) -> bool| -> Vec<f64> {
         record
@@ -141,7 +139,7 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     (!(follows && (stands || is_model))).then(|| format!("{}: {resource:?} of {figures:?}", resource.name))
 }
 
-/// A breakdown begins and ends as its headline does and adds up; what a cause takes is what its finding costs.
+/// A breakdown starts and ends like its headline and adds up; the loss of a cause equals the cost of its finding.
 fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
     let mut wrong = Vec::new();
     let name = &breakdown.resource;
@@ -183,14 +181,14 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
     wrong
 }
 
-/// A measurement as evidence names it.
+/// A measurement in the form used by evidence.
 fn cited(m: &Measurement) -> String {
     let keys = m.metric.keys();
     let labels = keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?)));
     [m.metric.to_string()].into_iter().chain(labels).collect()
 }
 
-/// Evidence that names a result of the record shows it as its table does.
+/// Evidence that cites a result of the record shows it like its table.
 fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Verdict::Costs { share, interval } = finding.loss
@@ -269,7 +267,7 @@ fn made_up() -> Vec<(String, Record)> {
     all
 }
 
-/// Layers with a burst of other work in one pass, which no median has.
+/// Layers with a burst of other work in one pass, which a median does not show.
 fn layered() -> Record {
     let mut record = support::named("one").unwrap();
     for (layer, passes) in [("kernel", [1.0; 6]), ("user", [1.1, 1.1, 1.1, 1.1, 1.1, 2.0])] {

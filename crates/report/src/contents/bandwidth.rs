@@ -1,4 +1,4 @@
-//! Memory bandwidth: the bytes that STREAM counts beside those on the bus.
+//! Memory bandwidth: the bytes that STREAM counts, next to those on the bus.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use crate::text::range;
 
 const STREAM: usize = 0;
 const BUS: usize = 1;
-/// Counted in a way that this version does not know.
+/// Counted in a way unknown to this version.
 const OTHER: usize = 2;
 
-/// Rows for each that a table of CPUs may have: an operation has several kinds of stores and groups of CPUs.
+/// Rows per item of a table of CPUs: an operation has several kinds of stores and groups of CPUs.
 const ROWS: usize = 4;
 
-/// A row an operation, kind of stores and place.
+/// One row per operation, kind of stores and place.
 pub(crate) fn table(record: &Record, most: usize) -> Table {
     let heads = "operation,stores,#threads,?CPUs,node,#STREAM bytes,#bus bytes,?#95 % interval".split(',');
     let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH.name()), heads);
@@ -63,10 +63,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         table.row(place.into_iter().chain([cell(first), bus, spread]).collect());
     }
     if is_range {
-        table.note(
-            "bus bytes are a range if it is not known exactly how many lines regular stores read before \
-             overwriting them",
-        );
+        table.note("bus bytes are a range if write-allocate traffic is not known exactly");
     }
     table.finished()
 }

@@ -1,5 +1,5 @@
-//! What stands below one heading of a report: tables, charts, maps, facts, sentences, items and commands. Commands build it from
-//! data; the terminal's, Markdown's and the page's drawers lay it out.
+//! The contents of one section of a report: tables, charts, maps, facts, sentences, items and commands. Commands build it from data; the drawers
+//! of terminal, Markdown and page lay it out.
 
 use super::section::Section;
 use crate::chart::Chart;
@@ -8,22 +8,22 @@ use crate::chart::heat::Heat;
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// What stands below one heading.
+/// The contents of one section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Block {
-    /// The heading; empty where none is needed.
+    /// The heading; empty if none is needed.
     pub title: String,
     /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
     /// Whether it shows how one workload scales.
     pub is_of_a_workload: bool,
-    /// What is shown, in this order.
+    /// The parts, in display order.
     pub parts: Vec<Part>,
-    /// The results that its charts, maps and sentences show; tables know their own.
+    /// The results shown by its charts, maps and sentences; tables track their own.
     pub shown: Shown,
 }
 
-/// One thing that is shown.
+/// One part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
     /// A table.
@@ -38,20 +38,20 @@ pub(crate) enum Part {
     Facts(Section),
     /// A sentence or two.
     Says(String),
-    /// Things of one kind, the most important first: as many as there is room for.
+    /// Items of one kind, most important first: as many as fit.
     Items(Vec<Item>),
     /// Commands to paste, likewise.
     Commands(Vec<String>),
 }
 
-/// One thing of several.
+/// One of several items.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Item {
-    /// What it is; several where one thing explains them.
+    /// Its title; several if they share an explanation.
     pub heads: Vec<String>,
-    /// What is to be known of it.
+    /// A note on it.
     pub below: Vec<String>,
-    /// What else there is where everything is asked for.
+    /// Further details, shown with `--all`.
     pub more: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Part {
 }
 
 impl Block {
-    /// What stands below a heading, which `word` explains; parts with nothing to show are left out.
+    /// The contents of a section, which `word` explains; empty parts are omitted.
     pub(crate) fn new(title: &str, word: Option<&str>, parts: Vec<Part>) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Self { title: title.to_owned(), word: word.map(str::to_owned), parts, ..Self::default() }
@@ -91,7 +91,7 @@ impl Block {
         self.parts.iter().all(Part::is_empty)
     }
 
-    /// The results that it shows, or counts in a remark.
+    /// The results that it shows or counts in a remark.
     pub(crate) fn shown_figures(&self) -> Shown {
         let mut shown = self.shown.clone();
         for part in &self.parts {
@@ -103,20 +103,20 @@ impl Block {
     }
 }
 
-/// A table below its own title.
+/// A table with its own title.
 impl From<Table> for Block {
     fn from(table: Table) -> Self {
         Self::new(&table.title.clone(), table.word.clone().as_deref(), vec![Part::Table(table)])
     }
 }
 
-/// How much of the results there is room for.
+/// How many results fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Rows that a table of CPUs may have before only the worst of them are shown.
+    /// Maximum number of rows of a table of CPUs; with more, only the worst are shown.
     pub rows: usize,
-    /// Workloads whose steps of scaling are shown one by one; of the others the summary.
+    /// Maximum number of workloads with individual scaling steps; others have only the summary.
     pub workloads: usize,
-    /// Placements whose steps are shown one by one.
+    /// Maximum number of placements with individual steps.
     pub placements: usize,
 }

@@ -1,4 +1,4 @@
-//! The results of a report in the order in which they are shown: each block is what stands below one heading.
+//! The results of a report in display order: each block is one section.
 
 use record::{Metric, Record};
 
@@ -10,8 +10,7 @@ use super::{
 use crate::chart::Chart;
 use crate::shown::Shown;
 
-/// Every block that the record has results for. Each result is shown in one of them, or counted in a remark that shows
-/// where it stands.
+/// Every block for which the record has results. Each result is shown in one of them, or counted in a remark that shows where it is.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
     let mut blocks = command_tables::blocks(record);

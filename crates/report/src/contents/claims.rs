@@ -1,4 +1,4 @@
-//! What documents claim of a reference machine, and what the results show of it.
+//! Claims of documents about a reference machine, and whether the results support them.
 
 use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
@@ -9,7 +9,7 @@ use super::listed;
 use crate::table::Table;
 
 const TITLE: &str = "Claims of the document";
-/// Results that are named where they are missing or many.
+/// Maximum number of named results.
 const NAMED: usize = 3;
 
 /// How many hold, in one line.
@@ -27,7 +27,7 @@ pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
     format!("{TITLE}: {counts}")
 }
 
-/// The verdict in a word or three.
+/// The verdict in one to three words.
 pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     match answer.verdict {
         Verdict::Holds => "holds",
@@ -37,14 +37,14 @@ pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     }
 }
 
-/// Those that do not hold first, then those that hold in part or cannot be shown.
+/// Those that do not hold come first, then those that hold in part or are undecided.
 pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
     let mut sorted: Vec<&JudgedClaim> = answers.iter().collect();
     sorted.sort_by_key(|answer| answer.verdict);
     sorted
 }
 
-/// What was found, in place of what where it does not hold; nothing where the results do not show.
+/// The result, with the claimed value if it does not hold; empty if undecided.
 pub(crate) fn figures(answer: &JudgedClaim) -> Option<String> {
     match answer.verdict {
         Verdict::Holds => Some(why(answer)),
@@ -59,7 +59,7 @@ fn refute(answer: &JudgedClaim) -> String {
     refuted.chunk_by(same).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// By how much it does not hold, or what would show; then what that leaves open.
+/// By how much it does not hold, or what would decide it; then what remains open.
 pub(crate) fn why(answer: &JudgedClaim) -> String {
     let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),
@@ -86,7 +86,7 @@ pub(crate) fn why(answer: &JudgedClaim) -> String {
     }
 }
 
-/// What was found in place of one claimed value.
+/// The result instead of a claimed value.
 fn against(gaps: &[&Gap]) -> String {
     let Some(gap) = gaps.first() else { return String::new() };
     let mut claimed = amount(gap.claimed, &gap.unit);

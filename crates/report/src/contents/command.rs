@@ -1,4 +1,4 @@
-//! A command that `linespeed stat` ran: its results, how it went and what bound it, in words.
+//! A command run by `linespeed stat`: its results, how it ended and what bound it, in words.
 
 use record::command_run::RunEnd;
 use record::diagnosis::Bound;
@@ -11,15 +11,15 @@ use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::{clean, range};
 
-/// Processes left behind that are named.
+/// Maximum number of named processes left running.
 const MOST_LEFT: usize = 5;
 
-/// The results of a metric that are of the command.
+/// The command's results of a metric.
 pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
 }
 
-/// The time of the command that a record is of.
+/// The time of the command of a record.
 pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     // With threads it is a step of scaling.
     figures(record, metrics::WORKLOAD_TIME).find(|m| m.labels.get(Label::Threads).is_none())
@@ -30,7 +30,7 @@ pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measu
     find_state_of(record, "command", name)
 }
 
-/// The same of a command in turn, which has a name of its own.
+/// The same for one of several alternating commands, which has its own name.
 pub(crate) fn find_state_of<'a>(record: &'a Record, command: &str, state: &str) -> Option<&'a Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
         m.labels.word(Label::Workload) == Some(command)
@@ -39,7 +39,7 @@ pub(crate) fn find_state_of<'a>(record: &'a Record, command: &str, state: &str) 
     })
 }
 
-/// The states of threads, what they are called, and how they are drawn.
+/// The states of threads, their names, and how they are drawn.
 pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("user", "user", Fill::Plain),
     ("system", "sys", Fill::Series(3)),
@@ -48,8 +48,8 @@ pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("off-cpu", NO_THREAD_READY, Fill::Nobody),
 ];
 
-/// The states that have a line of their own by their seconds: what one thread was blocked for is shown once, and what several
-/// were blocked for is not left out because another worked meanwhile.
+/// The states with a separate line for their seconds: blocked time of a single thread is shown once, and blocked time of several threads is shown
+/// even if another thread worked meanwhile.
 pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
@@ -59,7 +59,7 @@ pub(crate) fn listed_states(
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
-/// Whether this is how long the only thread was blocked, which the time in which no thread was ready shows.
+/// Whether this is the blocked time of the only thread, which off-CPU time already shows.
 pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
     // Of tens of thousands of results few are asked for.
     let is_blocked = m.labels.word(Label::State) == Some("blocked")
@@ -69,12 +69,12 @@ pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
             .all(|(state, ..)| state != "blocked")
 }
 
-/// The states that together are all of the threads' time: beside `blocked` no time in which all of them were.
+/// The states that add up to all thread time: with `blocked`, off-CPU time is not counted again.
 pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
     STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
 }
 
-/// Where its threads' time went, as one bar; without a row where nothing was measured of it.
+/// Where its threads' time went, as one bar; without a row if nothing was measured.
 fn states(record: &Record) -> Bars {
     let all: Vec<(&str, Fill, f64, bool)> = whole_states(find_state(record, "blocked").is_some())
         .filter_map(|(state, words, fill)| {
@@ -106,13 +106,13 @@ pub(crate) fn cpu_seconds(record: &Record) -> f64 {
     ["user", "system"].iter().filter_map(|name| find_state(record, name)).map(Measurement::value).sum()
 }
 
-/// The command as it was typed, more or less.
+/// The command approximately as typed.
 pub(crate) fn command_text(time: &Measurement) -> String {
     let words = time.detail.get(detail::COMMAND).unwrap_or_default();
     words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Seconds with their prefix.
+/// Seconds with a prefix.
 pub(crate) fn seconds(value: f64) -> String {
     units::figure(value, "s")
 }
@@ -124,7 +124,7 @@ pub(crate) fn bound_parts(bound: &Bound) -> impl Iterator<Item = Part> {
     [says].into_iter().chain(advice).map(Part::Says)
 }
 
-/// The command and the verdict, for the top of a page; nothing for a record of no command.
+/// The command and the verdict, for the top of a page; empty without a command.
 pub(crate) fn verdict(record: &Record) -> Block {
     let mut parts = Vec::new();
     if let Some(time) = find_time(record) {
@@ -145,7 +145,7 @@ pub(crate) fn ended_by(ended: &Ended) -> Option<String> {
     }
 }
 
-/// That not all runs were made that were asked for, and why.
+/// The note that not all requested runs were made, and why.
 pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let by = ended_by(&record.ended)?;
     let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
@@ -160,7 +160,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     Some(format!("ended early {by}: {reported}"))
 }
 
-/// That results are of more processes than were named.
+/// The note that results cover more processes than were named.
 pub(crate) fn describe_below(processes: u64) -> String {
     match processes {
         0 => String::new(),
@@ -169,7 +169,7 @@ pub(crate) fn describe_below(processes: u64) -> String {
     }
 }
 
-/// How long it took, how often it ran, how it ended.
+/// How long it took, how many times it ran, and how it ended.
 pub(crate) fn describe_runs(time: &Measurement) -> String {
     let took = seconds(time.value());
     if let Some(pids) = time.detail.get(detail::ATTACHED_TO) {

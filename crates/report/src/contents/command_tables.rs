@@ -1,4 +1,4 @@
-//! What was measured of a command that `linespeed stat` ran: where its time went, its threads, what was counted, what was around it.
+//! Results of a command run by `linespeed stat`: where its time went, its threads, counts, and the state of the machine.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::{Block, Part, Section, listed};
 use crate::table::Table;
 use crate::text::range;
 
-/// Threads that are shown one by one; the record has more.
+/// Maximum number of threads shown individually; the record has more.
 const MOST_THREADS: usize = 8;
 
-/// All of it; nothing for a record of no command.
+/// All tables; empty without a command.
 pub(crate) fn blocks(record: &Record) -> Vec<Block> {
     let Some(time) = find_time(record).filter(|_| record.import.is_none()) else { return Vec::new() };
     let tables = [probes(time), times(record, time), threads(record), counts(record)];
@@ -24,7 +24,7 @@ pub(crate) fn blocks(record: &Record) -> Vec<Block> {
     tables.into_iter().map(Table::finished).map(Block::from).chain([facts]).collect()
 }
 
-/// What changes of its surroundings did to it.
+/// The effects of changes in its environment.
 pub(crate) fn probes(time: &Measurement) -> Table {
     let heads = ["", "#took", "#interval"];
     let mut table = Table::new("Probes", None, heads);
@@ -63,7 +63,7 @@ pub(crate) fn times(record: &Record, time: &Measurement) -> Table {
             None => table.note_row(remarks(m)),
         }
         if m.value() > time.value() {
-            table.note("summed over threads: several together can take longer than the run");
+            table.note("summed over threads, so the sum can exceed the run time");
         }
         table.row(vec![
             words.to_owned(),
@@ -103,13 +103,13 @@ fn threads(record: &Record) -> Table {
     table
 }
 
-/// A count as a whole number, or with its half: the median of an even number of runs may lie between two.
+/// A count as a whole number, or with a half: the median of an even number of runs may be between two.
 fn count(value: f64) -> String {
     let whole = units::thousands(value.trunc());
     if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }
 }
 
-/// CPUs in use on average; ticks and the end of a run know no less than a hundredth of one.
+/// CPUs in use on average; ticks and the end of a run limit the resolution to a hundredth of a CPU.
 fn used_cpus(used: f64) -> String {
     if (0.0..LEAST_USED).contains(&used) {
         return format!("< {LEAST_USED}");
@@ -120,10 +120,10 @@ fn used_cpus(used: f64) -> String {
 
 const LEAST_USED: f64 = 0.01;
 
-/// Events that stand elsewhere, or in sum.
+/// Events shown elsewhere, or as a sum.
 const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 
-/// The events that the report shows; faults and switches are shown in sum.
+/// The events that the report shows; faults and switches are shown as sums.
 pub(crate) fn counts(record: &Record) -> Table {
     let heads = ["", "#count", "#per second of CPU time", "?#counted for"];
     let mut table = Table::new("Counts", Some(metrics::COUNTER_COUNT.name()), heads);
@@ -152,7 +152,7 @@ pub(crate) fn counts(record: &Record) -> Table {
     table
 }
 
-/// What else is known: CPUs, clock, memory, what the machine did meanwhile, the ceilings.
+/// Other results: CPUs, clock, memory, the machine's activity during the run, the ceilings.
 pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let mut section = Section::new("CPUs, clock and memory");
     let around = time.detail.get(detail::AROUND).unwrap_or_default();
@@ -184,8 +184,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let resident = exact.or_else(|| Some(format!("at most {}", units::bytes(below()?))));
     section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes}, of its largest process")));
     let stolen = known(around.stolen_seconds).map(seconds);
-    section
-        .add_some("steal time", stolen.map(|stolen| format!("{stolen} of CPU time, of the whole machine")));
+    section.add_some("steal time", stolen.map(|stolen| format!("{stolen} of the whole machine's CPU time")));
     let throttled = known(around.throttled_seconds).map(seconds);
     section.add_some("throttled", throttled.map(|held| format!("{held}, by the cgroup's quota")));
     let best = ceilings.best_ipc();

@@ -1,4 +1,4 @@
-//! The state that a machine was measured in, before and after.
+//! The state of a machine before and after the measurements.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::table::Table;
 use crate::text::range;
 use record::phrase::count_noun;
 
-/// The kernel counts steal time in ticks: two digits of it, everywhere.
+/// The kernel counts steal time in ticks, so it is always shown with two digits.
 pub(crate) fn steal_share(share: f64) -> String {
     units::percent_to(share, 2)
 }
 
-/// A condition before the run and after it; empty where it was not so.
+/// A condition before and after the run; empty if it did not apply.
 type Condition = [String; 3];
 
-/// The conditions, then what was only so afterwards, and last the knobs.
+/// The conditions, then those that applied only afterwards, and finally the knobs.
 fn conditions(conditions: &Conditions) -> Vec<Condition> {
     let mut after = conditions.after.as_ref().map_or_else(Vec::new, |after| snapshot(after).facts);
     let before = snapshot(&conditions.before).facts.into_iter().map(|fact| {
@@ -33,12 +33,12 @@ fn conditions(conditions: &Conditions) -> Vec<Condition> {
     all
 }
 
-/// Whether other programs took a part of what was measured.
+/// Whether other programs used part of the measured resources.
 pub(crate) fn is_disturbed(record: &Record) -> bool {
     record.diagnosis.used_by_others.is_some_and(|used| used >= diagnose::DISTURBED)
 }
 
-/// The conditions as facts: what was so before, and what was otherwise after the run.
+/// The conditions as facts: the state before, and what differed after the run.
 pub(crate) fn section(of: &Conditions) -> Section {
     let mut section = Section::new("Conditions");
     for [key, before, after] in conditions(of).into_iter().filter(|[_, before, _]| !before.is_empty()) {
@@ -59,7 +59,7 @@ fn knobs(conditions: &Conditions, set: bool) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// In a line, which knobs were set for the run (`--quiet-machine`); `None` where none was to be.
+/// One line with the knobs set for the run (`--quiet-machine`); `None` if not requested.
 pub fn quiet(conditions: &Conditions) -> Option<String> {
     let names = |set: bool| {
         let mut names: Vec<&str> = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn table(of: &Conditions) -> Table {
     table.finished()
 }
 
-/// The facts of one moment.
+/// The facts at one point in time.
 fn snapshot(state: &Snapshot) -> Section {
     let mut section = Section::new("");
     for setting in &state.clocks {
@@ -203,7 +203,7 @@ fn snapshot(state: &Snapshot) -> Section {
     section
 }
 
-/// Seconds as people say them: `58 s`, `3 h 20 min`, `12 days`.
+/// A duration in the usual units: `58 s`, `3 h 20 min`, `12 days`.
 pub(crate) fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "-".to_owned();
@@ -217,7 +217,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// The kernel's word for what it lets one do to siblings, in the words of everybody else.
+/// The kernel's SMT control state in common words.
 pub(crate) fn smt(control: &str) -> &str {
     match control {
         "notsupported" => "not supported",

@@ -1,5 +1,4 @@
-//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair. Handed over by
-//! compare-and-swap first; by loads and stores beside it.
+//! Core-to-core latency: the matrix in topology order, summarized by kind of pair. Compare-and-swap is shown first, then loads and stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +10,9 @@ use super::{Block, Part};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
-/// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
+/// Maximum number of CPUs for a drawn matrix: with one pixel per CPU, more would be wider than any page.
 const MOST_CPUS: usize = 1024;
-/// Pairs up to which each has a row among all results and no matrix is drawn.
+/// Up to this many pairs, each has a row and no matrix is drawn.
 const FEW: usize = 3;
 
 /// The CPUs by their number.
@@ -23,7 +22,7 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
     machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect()
 }
 
-/// The block of a report about pairs of CPUs; `None` where few or none were measured.
+/// The block of a report about pairs of CPUs; `None` if few or none were measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     // What articles publish is of a kind of pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
@@ -52,7 +51,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     Some(block)
 }
 
-/// What is drawn, and how the line was handed over if known.
+/// The drawn results, and how the line was handed over if known.
 fn titled(what: &str, how: Option<Handover>) -> String {
     how.map_or(what.to_owned(), |how| format!("{what}, {}", how.says()))
 }
@@ -63,7 +62,7 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
     Some((id(Label::From)?, id(Label::To)?))
 }
 
-/// What kind of pair it is, nearest first: in the record's own words, else by the topology.
+/// The kind of pair, nearest first: in the record's own words, otherwise from the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     if let Some(shown) = m.detail.get(detail::CLASS) {
         // As a record has it: `cache`, `package at distance 16`.
@@ -103,14 +102,14 @@ fn rank(kind: &str) -> (usize, u32, String) {
     (place, distance, kind.to_owned())
 }
 
-/// So many times the median of their kind, or its part, and pairs lie far from the others of it.
+/// Pairs beyond this multiple or fraction of the median of their kind are outliers.
 const FAR: f64 = 2.0;
-/// Pairs of a kind below which none lies far from the others.
+/// Minimum number of pairs of a kind for an outlier.
 const LEAST_PAIRS: usize = 3;
-/// Pairs that a note names.
+/// Maximum number of pairs named in a note.
 const NAMED: usize = 3;
 
-/// What stands about pairs that lie far from the others of their kind, though the topology shows no difference.
+/// The note on outlier pairs, for which the topology shows no difference.
 fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     let known: Vec<&&Measurement> =
         of.iter().filter(|m| m.value() > 0.0 && m.value().is_finite() && pair(m).is_some()).collect();
@@ -139,7 +138,7 @@ fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
 }
 
-/// A row a kind of pair, nearest first; the results `beside` have their median in a column of its own.
+/// One row per kind of pair, nearest first; the medians of the results `beside` have a separate column.
 fn classes(
     how: Option<Handover>,
     all: &[&Measurement],
@@ -199,7 +198,7 @@ fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     ids
 }
 
-/// The values of each pair by the CPU on whose node the line lay, as far as that is shown: (that CPU, the other).
+/// The values of each pair by the CPU whose node held the line, if recorded: (that CPU, the other).
 fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
     let mut cells = BTreeMap::new();

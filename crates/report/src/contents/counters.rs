@@ -1,4 +1,4 @@
-//! Hardware and software counters: how often each event happened, and the issue slots by what became of them.
+//! Hardware and software counters: the count of each event, and the issue slots by category.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::side_by_side::{add_rows, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// What shows one count from another, without the event: a workload with so many threads, or a command.
+/// What distinguishes counts, other than the event: a workload with its number of threads, or a command.
 const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
-/// Events that instructions do not cause, or that have a result of their own (IPC).
+/// Events that instructions do not cause, or that have a separate result (IPC).
 const NOT_CAUSED: [&str; 10] = [
     "instructions",
     "cycles",
@@ -26,7 +26,7 @@ const NOT_CAUSED: [&str; 10] = [
     "slots",
 ];
 
-/// A table of counts that were not `shown_before` and one of slots, where there are any.
+/// A table of counts that were not `shown_before`, and one of slots, if there are any.
 pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> [Table; 3] {
     [
         slots(record, most, "Issue slots (top-down)", LEVEL_1),
@@ -39,7 +39,7 @@ fn place(m: &Measurement) -> [String; PLACE.len()] {
     PLACE.map(|label| labelled(m, label))
 }
 
-/// A row an event: its count, how many that is a thousand instructions, and how long it was really counted.
+/// One row per event: its count, the count per thousand instructions, and the share of time for which it was counted.
 fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
@@ -80,7 +80,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     table.finished()
 }
 
-/// A count; of energy what it is in joules.
+/// A count; for energy, in joules.
 fn count(m: &Measurement) -> String {
     match m.detail.get(detail::UNIT) {
         Some("J") => format!("{} J", units::significant(m.value())),
@@ -88,7 +88,7 @@ fn count(m: &Measurement) -> String {
     }
 }
 
-/// Categories of level 1 and their columns: what was done, thrown away, not fed, and what waited.
+/// Categories of level 1 and their columns: retiring, bad speculation, front-end bound and back-end bound.
 const LEVEL_1: [(&str, &str); 4] = [
     ("retiring", "#retiring"),
     ("bad-speculation", "#bad speculation"),
@@ -108,7 +108,7 @@ const LEVEL_2: [(&str, &str); 8] = [
     ("core-bound", "#core"),
 ];
 
-/// Issue slots by category, a row a workload.
+/// Issue slots by category, one row per workload.
 fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
     let heads = ["workload", "#threads", "placement"].into_iter().chain(categories.map(|(_, head)| head));
     let mut table = Table::new(title, Some(metrics::COUNTER_SHARE.name()), heads);

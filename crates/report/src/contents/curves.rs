@@ -1,4 +1,4 @@
-//! The charts of a report: latency against working set, latency under load, and how late wake-ups come.
+//! The charts of a report: latency by working set, latency under load, and the tail of wake-up latency.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use super::conditions;
 use crate::chart::{Axis, Band, Chart, SUBJECTS, Scale, Series, bounds};
 use record::phrase::count_noun;
 
-/// Every chart that the record has results for, each with the metric that it shows.
+/// Every chart for which the record has results, each with its metric.
 pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     [
         (metrics::LOAD_LATENCY, latency(record)),
@@ -22,8 +22,8 @@ pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     .collect()
 }
 
-/// The latency curves and the wake-up tails of several records, each over one another: one colour per record, and for each kind of line
-/// that several have its dashes.
+/// The latency curves and wake-up tails of several records, overlaid: one colour per record, and one dash pattern for each kind of line that
+/// several share.
 pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
     let overlay = |chart: fn(&Record) -> Option<Chart>, title: &str| {
         let charts: Vec<(usize, &str, Chart)> = records
@@ -89,8 +89,8 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     Some(Chart { bands, ..Chart::of_lines(&title, x, y, series)? })
 }
 
-/// The parts of the axis whose working sets lie in each cache, as sysfs shows their sizes, and beyond them in memory; beside the
-/// pointer where the curve itself leaves a level, unless others took a part of the caches.
+/// The ranges of the axis whose working sets fit each cache, by the sizes in sysfs, and memory beyond them; the tooltip shows where the curve
+/// itself leaves a level, unless other processes used part of the caches.
 fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band> {
     let cpu = cpu.and_then(|cpu| u32::try_from(cpu).ok());
     let disturbed = conditions::is_disturbed(record);
@@ -121,10 +121,10 @@ fn spaced(page: &str) -> String {
     units::parse_bytes(page).map_or_else(|_| page.to_owned(), units::bytes)
 }
 
-/// A curve needs as many points.
+/// Minimum number of points of a curve.
 const LEAST_POINTS: usize = 3;
 
-/// Latency against the bandwidth that others take: one line per CPU, eight at most.
+/// Latency by the bandwidth that the loaders use: one line per CPU, eight at most.
 pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     let all: Vec<&Measurement> =

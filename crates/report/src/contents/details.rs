@@ -1,4 +1,4 @@
-//! The results as tables, one per metric that people know.
+//! The results as tables, one per well-known metric.
 
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record, metrics, units};
@@ -10,8 +10,8 @@ use super::{bandwidth, conditions, stolen, wakeups};
 use crate::table::{Field, Table};
 use crate::text::width;
 
-/// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
-/// only the worst of them are shown.
+/// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most`: maximum number of rows of a table of CPUs;
+/// with more, only the worst are shown.
 pub(crate) fn tables(record: &Record, most: usize) -> [Table; 12] {
     [
         clocks(record, most),
@@ -70,7 +70,7 @@ const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     }),
 ];
 
-/// Characters of a judgement up to which it stands in its row, and not below the table.
+/// Maximum length of a remark within its row; longer ones are below the table.
 const SHORT: usize = 24;
 
 fn is_short(judgement: &str) -> bool {
@@ -96,10 +96,10 @@ fn levels(record: &Record) -> Table {
     table.finished()
 }
 
-/// Numbers of chains that have one column each.
+/// Numbers of chains with a column each.
 const MOST_CHAINS: usize = 10;
 
-/// Loads in flight: a row a CPU and working set, a column a number of chains.
+/// Loads in flight: one row per CPU and working set, one column per number of chains.
 fn parallelism(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of(metrics::LOAD_PARALLELISM).collect();
     let mut chains: Vec<Option<u64>> = all.iter().map(|m| m.labels.count(Label::Chains)).collect();
@@ -127,7 +127,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-/// Latency under load, by the bandwidth of the others.
+/// Latency under load, by the bandwidth of the loaders.
 fn loaded(record: &Record) -> Table {
     let mut all: Vec<&Measurement> = record.measurements_of(metrics::MEMORY_LOADED_LATENCY).collect();
     let bandwidth = |m: &Measurement| m.labels.number(Label::Bandwidth).unwrap_or(0.0);
@@ -152,7 +152,7 @@ const COSTS: [Field<Measurement>; 5] = [
     ("?#min", |m| figure(m, m.summary.min)),
 ];
 
-/// Rows that small costs may have at least.
+/// Minimum number of rows for small costs.
 const COST_ROWS: usize = 24;
 
 /// Small costs, one row each.

@@ -1,12 +1,12 @@
-//! The inventory on one screen: what lscpu shows, what limits this process, and what is set up, one fact per line.
+//! The inventory on one screen: what lscpu shows, the limits of this process, and settings, one fact per line.
 
 use record::{Machine, Record};
 
 use super::{Section, inventory, listed, memory};
 
-/// Facts of a kind that have a line each.
+/// Maximum number of facts of a kind with a line each.
 const MOST: usize = 2;
-/// Kinds of caches that do.
+/// The same for kinds of caches.
 const CACHES: usize = 7;
 
 /// The lines above packages, caches and nodes: a key, and parts that each have a fact of the inventory in their words.
@@ -44,7 +44,7 @@ const BELOW: [(&str, &str); 4] = [
     ("Boot options", "{Boot options}"),
 ];
 
-/// The facts, always in the same order; what the machine does not show is left out.
+/// The facts, always in the same order; those that the machine does not report are omitted.
 pub(crate) fn facts(record: &Record) -> Section {
     let machine = &record.machine;
     let sections = inventory::sections(record);

@@ -1,4 +1,4 @@
-//! A measurement's results as people read them: value, spread, place, and what is to be noted against them.
+//! A measurement's results for display: value, spread, place, and doubts.
 
 use crate::text::range;
 use record::diagnosis::{CeilingSource, Resource, Scaling, Step};
@@ -7,8 +7,7 @@ use record::metrics::Whole;
 use record::statistics::is_unknown;
 use record::{DoubtKind, Label, Mark, Measurement, Metric, Record, detail, metrics, units};
 
-/// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
-/// so that no result stands alone.
+/// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign, so that every number has a unit.
 pub(crate) fn figure(m: &Measurement, value: f64) -> String {
     match m.unit.as_str() {
         "work/s" => rate(value, m.detail.get(detail::WORK).unwrap_or_default()),
@@ -26,7 +25,7 @@ pub(crate) fn figure_of(metric: Metric, unit: &str, value: f64) -> String {
     figure_within(metric, unit, value, None)
 }
 
-/// A value of a metric with as many digits as its interval leaves.
+/// A value of a metric with the digits that its interval allows.
 pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
     // A part of a whole is read in percent.
@@ -38,7 +37,7 @@ pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Op
     }
 }
 
-/// A result that follows from a measurement's, with as many digits as that one has.
+/// A result derived from a measurement, with the same number of digits.
 pub(crate) fn as_known(m: &Measurement, figure: f64) -> String {
     units::figure_to(figure, &m.unit, units::digits_within(m.value(), m.interval()))
 }
@@ -49,14 +48,14 @@ pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
     units::figure_to(figure, unit, digits(record, figure, unit))
 }
 
-/// How many digits such a result has.
+/// The number of digits of such a result.
 fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     let interval = measurement_of(record, figure, unit).and_then(Measurement::interval);
     units::digits_within(figure, interval)
 }
 
-/// How many digits what a resource delivers and its ceiling have, which stand beside each other. Where they are nearer to each other
-/// than the last digit of the one that is known less, both have as many as that: none is more than the other by its digits alone.
+/// The number of digits of a resource's delivered value and its ceiling, which are shown together. If their difference is less than the last
+/// digit of the less precise one, both have that precision, so that digits alone make neither exceed the other.
 pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (usize, usize) {
     let of = |figure| digits(record, figure, &resource.unit);
     let delivered = of(resource.delivered);
@@ -66,13 +65,13 @@ pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (us
     if apart < last_digit { (least, least) } else { (delivered, of(ceiling)) }
 }
 
-/// `±3.0 %`: half of a result's 95 % interval, where the result is a measurement's that has one.
+/// `±3.0 %`: half of the 95 % interval, if the result is a measurement with an interval.
 pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<String> {
     let half = measurement_of(record, figure, unit)?.summary.relative_half_width()?;
     (half > 0.0).then(|| format!("±{}", units::percent_to(units::bound(half), 2)))
 }
 
-/// Whether a result is a measurement's that is [`withheld`].
+/// Whether a result is a measurement that is [`withheld`].
 pub(crate) fn is_withheld(record: &Record, figure: f64, unit: &str) -> bool {
     measurement_of(record, figure, unit).is_some_and(withheld)
 }
@@ -86,7 +85,7 @@ pub(crate) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
 }
 
-/// The speed-up and the efficiency of a step: of the last one as far as the interval of the speed-up knows them.
+/// The speed-up and the efficiency of a step; for the last one, with the digits that the interval allows.
 pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     let interval = scaling.speedup_interval.filter(|_| step.threads == scaling.threads);
     let threads = f64::from(step.threads.max(1));
@@ -97,8 +96,7 @@ pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     [format!("{times}×"), units::percent_to(step.efficiency, digits)]
 }
 
-/// The same with a mark where the step's throughput is in doubt: one mark for screen and page. One thread is once itself, however
-/// noisy.
+/// The same with a mark if the step's throughput is unreliable. The speed-up of one thread is always 1, however noisy.
 pub(crate) fn marked_speed_up(
     scaling: &Scaling,
     step: &Step,
@@ -108,12 +106,12 @@ pub(crate) fn marked_speed_up(
     speed_up(scaling, step).map(|figure| figure + mark)
 }
 
-/// What stands behind a result of this measurement.
+/// The mark after a result of this measurement.
 pub(crate) fn mark(m: &Measurement) -> &'static str {
     if m.doubt.is_some() { MARK } else { "" }
 }
 
-/// A resource's ceiling, beside what it delivers.
+/// A resource's ceiling, shown with its delivered value.
 pub(crate) fn ceiling(record: &Record, resource: &Resource) -> Option<String> {
     let (_, digits) = digits_beside_ceiling(record, resource);
     resource.ceiling.map(|ceiling| units::figure_to(ceiling, &resource.unit, digits))
@@ -124,12 +122,12 @@ pub(crate) fn share_of_line_speed(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The share of line speed that a headline delivers; none against the best measured here, as records of 0.1 have it.
+/// The share of line speed that a headline delivers; none relative to the best result measured here, as in records of 0.1.
 pub(crate) fn line_speed(resource: &Resource) -> Option<f64> {
     resource.share.filter(|share| share.is_finite() && resource.source != Some(CeilingSource::Measured))
 }
 
-/// The share of line speed of a headline; against a family's ceilings, between which this part's lies, `84–100 %`.
+/// The share of line speed of a headline; for a family's range of ceilings, a range: `84–100 %`.
 pub(crate) fn share_of(resource: &Resource) -> Option<String> {
     let share = line_speed(resource)?;
     let least = resource.family_ceilings.map_or(share, |(low, _)| (resource.delivered / low).min(1.0));
@@ -137,26 +135,25 @@ pub(crate) fn share_of(resource: &Resource) -> Option<String> {
     Some(if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) })
 }
 
-/// What stands for a result that is [`withheld`].
+/// The placeholder for a result that is [`withheld`].
 pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than the result";
 
-/// Whether a result is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
-/// a time, which lie about 0, are shown however small they are.
+/// Whether a result is too imprecise to be shown: its interval is wider than its value. Shares and parts of a time, which are near 0, are always
+/// shown.
 pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.definition().and_then(|metric| metric.part_of);
     !matches!(part, Some(Whole::Time | Whole::Slots))
         && m.summary.interval.is_some_and(|interval| is_unknown(m.summary.median, interval))
 }
 
-/// What stands for the spread of a result of one sample.
+/// The placeholder for the spread of a single sample.
 pub(crate) const ONE_SAMPLE: &str = "1 sample";
-/// What stands behind a result that is unreliable.
+/// The mark after an unreliable result.
 pub(crate) const MARK: &str = " ?";
 /// What the mark means, below a table.
 pub(crate) const MARKED: &str = "?: unreliable (noisy, disturbed, no interval); why: show RECORD --csv";
 
-/// The result as far as its interval knows it, with a mark where it is unreliable; `-` where there is no sample or it is
-/// withheld.
+/// The result with the digits that its interval allows, with a mark if it is unreliable; `-` without samples or if it is withheld.
 pub(crate) fn value(m: &Measurement) -> String {
     if m.summary.n == 0 || withheld(m) {
         return "-".to_owned();
@@ -173,8 +170,8 @@ pub(crate) fn bare_value(m: &Measurement) -> String {
     value(m).replace(&format!(" {}", m.unit), "")
 }
 
-/// How far the results lie apart: the 95 % interval of the median, or the median absolute deviation where there
-/// are too few samples for one. A wake-up's or gap's distribution has its percentiles instead.
+/// The spread of the results: the 95 % interval of the median, or the median absolute deviation if there are too few
+/// samples. A wake-up's or gap's distribution has its percentiles instead.
 pub(crate) fn spread(m: &Measurement) -> String {
     match (m.interval(), m.summary.n) {
         (_, 0) => String::new(),
@@ -199,7 +196,7 @@ pub(crate) fn labelled(m: &Measurement, label: Label) -> String {
     key(m, label.name())
 }
 
-/// What the time is called in which none of a command's threads was ready.
+/// The name for the time in which none of the threads of a command was ready.
 pub(crate) const NO_THREAD_READY: &str = "blocked, no thread ready";
 
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
@@ -227,13 +224,12 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
     })
 }
 
-/// All of a place, to show it from others.
+/// The whole place, to distinguish it from others.
 pub(crate) fn place(m: &Measurement) -> String {
     m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
-/// The keys of the places of these measurements, in the order in which people read them: as the metric's
-/// definition shows, then any others.
+/// The keys of the places of these measurements, in display order: those of the metric's definition, then any others.
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().map_or(&[][..], |m| m.metric.keys());
@@ -249,7 +245,7 @@ pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys
 }
 
-/// What is to be noted against a measurement beyond that it is unreliable.
+/// Remarks on a measurement other than that it is unreliable.
 pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
@@ -259,7 +255,7 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).chain(under).collect()
 }
 
-/// How many of these are unreliable, where single marks would be too many.
+/// The number of unreliable ones, if individual marks would be too many.
 pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
     let (mut count, mut doubtful) = (0, 0);
     for m in all {

@@ -1,4 +1,4 @@
-//! A finding in words: how bad, what it costs, where, what fixes it.
+//! A finding in words: its severity, cost, place and remedy.
 
 use record::diagnosis::{Finding, Severity};
 use record::phrase::quote_word;
@@ -7,8 +7,8 @@ use record::{KnobValue, Text, Verdict, units};
 
 use crate::text::range;
 
-/// What fixes the finding of this number where this knob mends it. `shown_by`: the name that `linespeed show` accepts for the record, where that is
-/// known.
+/// The command that fixes the finding with this number, if this knob fixes it. `shown_by`: the name that `linespeed show` accepts for the record,
+/// if known.
 pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str>) -> String {
     let of = match shown_by {
         Some(HERE) => String::new(),
@@ -20,7 +20,7 @@ pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str
     format!("sudo linespeed fix {number}{of}{measured}")
 }
 
-/// What explains a finding.
+/// The command that explains a finding.
 pub(crate) fn explain_command(finding: &Finding) -> String {
     format!("linespeed explain {}", finding.rule)
 }
@@ -34,7 +34,7 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What a finding costs and how sure that is, in words.
+/// The cost of a finding and its confidence, in words.
 pub fn loss(finding: &Finding) -> String {
     format!("{} confidence", loss_in_short(finding, false))
 }
@@ -81,12 +81,12 @@ pub(crate) fn loss_in_short(finding: &Finding, brief: bool) -> String {
     format!("{cost}, {sure}")
 }
 
-/// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.
+/// Whether a loss is resolved: its interval excludes 0. Only such a loss may be coloured.
 pub(crate) fn resolved(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
 }
 
-/// Where a finding is; of what the whole machine has that goes without saying.
+/// The place of a finding; empty for the whole machine.
 pub(crate) fn place(finding: &Finding) -> Option<&Text> {
     finding.place.as_ref().filter(|place| !place.is(&Finding::WHOLE_MACHINE))
 }

@@ -1,4 +1,4 @@
-//! What is shown of a fleet: the machines that are slow and why, its classes, and what could not be compared with anything.
+//! The contents of a fleet report: slow machines and why they are slow, classes, and what could not be compared.
 
 use record::Text;
 use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
@@ -8,7 +8,7 @@ use record::units::{figure, percent, significant};
 use super::block::{Block, Item, Part};
 use crate::table::Table;
 
-/// The answer in a line.
+/// The answer in one line.
 pub(crate) fn title(fleet: &Fleet) -> String {
     let judged: u32 = fleet.classes.iter().filter(|class| class.judged).map(|class| class.machines).sum();
     let machines = count_noun(fleet.reading.machines, "machine");
@@ -29,7 +29,7 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     }
 }
 
-/// In what a machine is slow: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
+/// How a machine is slow: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
 fn describe_figure(slow: &SlowFigure) -> String {
     let (own, usual) = (figure(slow.value, &slow.unit), figure(slow.median, &slow.unit));
     format!(
@@ -40,7 +40,7 @@ fn describe_figure(slow: &SlowFigure) -> String {
     )
 }
 
-/// Beside the first: in what else, and what only follows from its clock.
+/// In addition to the first: other slow results, and those that only follow from its clock.
 fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
     let list = |follows: bool| {
@@ -56,7 +56,7 @@ fn describe_rest(slow: &Slow) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-/// A slow machine: in what, the likeliest cause, whether it was slow before; what else there is.
+/// A slow machine: its slow results, the likeliest cause, whether it was slow before; further details.
 fn slow_machine(slow: &Slow) -> Item {
     let first = slow.figures.first().map_or(String::new(), describe_figure);
     let cause = slow.causes.first().map(|cause| cause.says.to_string());
@@ -75,7 +75,7 @@ fn slow_machine(slow: &Slow) -> Item {
     }
 }
 
-/// The slow machines and why, the classes of which the largest have a row, what could not be compared.
+/// The slow machines and why they are slow, the largest classes with one row each, and what could not be compared.
 pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     let by_chance = "At most 5 % of the machines called slow are expected to be false positives.";
     let by_chance = of.confirm.first().map(|_| Part::Says(by_chance.to_owned()));
@@ -89,7 +89,7 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     ]
 }
 
-/// What a class is, with its camp.
+/// The description of a class, with its camp.
 pub(crate) fn name_class(class: &Class) -> String {
     let Some(camp) = &class.camp else { return class.name.clone() };
     let by: Vec<String> =
@@ -102,7 +102,7 @@ pub(crate) fn name_class(class: &Class) -> String {
     }
 }
 
-/// How the camps of a kind differ, where it has several.
+/// How the camps of a class differ, if there are several.
 pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
@@ -138,7 +138,7 @@ fn table(fleet: &Fleet, most: usize) -> Table {
     table
 }
 
-/// Of which files the same is to be known.
+/// The files with the same remark.
 pub(crate) fn describe_files(remark: &Remark) -> String {
     let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
         _ if remark.examples.is_empty() => String::new(),
@@ -149,7 +149,7 @@ pub(crate) fn describe_files(remark: &Remark) -> String {
     format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
 }
 
-/// What is to be known beside: camps, classes too small, drifts, files.
+/// Notes: camps, small classes, drifts, files.
 fn remarks(fleet: &Fleet) -> Vec<String> {
     let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Group of {camp}."));
     let small =

@@ -1,4 +1,4 @@
-//! What a gate held, result by result.
+//! The results of a gate, one by one.
 
 use record::gate::{Gate, Held};
 use record::units;
@@ -11,12 +11,12 @@ pub(crate) fn loss(loss: f64) -> String {
     if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
 }
 
-/// The interval of the speed's change, the worst end first.
+/// The interval of the change in speed, worst end first.
 fn interval(held: &Held) -> Option<String> {
     held.interval.map(|(least, most)| range(&loss(most), &loss(least)))
 }
 
-/// Why a result fails or is skipped, for a test's report.
+/// Why a result fails or is skipped, for a test report.
 pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     let known = held.loss.map(|lost| format!("speed {}", loss(lost)));
     let interval = interval(held)
@@ -26,7 +26,7 @@ pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     format!("{}: {known}{interval}{mark}; bound -{}", held.outcome.word(), gate.terms.bound_in_percent())
 }
 
-/// What is held, with a column of names where `name` gives them.
+/// The checked results, with a column of names if `name` provides them.
 pub(crate) fn table<'a>(
     gate: &Gate,
     held: impl Iterator<Item = &'a Held>,
@@ -47,7 +47,7 @@ pub(crate) fn table<'a>(
     table
 }
 
-/// What failed; `None` where nothing did. At most so many, and how many more there are.
+/// The failures, at most this many, and the number of others; `None` if nothing failed.
 pub(crate) fn failed(gate: &Gate, most: usize, name: Option<&dyn Fn(usize) -> String>) -> Option<Table> {
     let all = gate.held.iter().filter(|held| gate.terms.fails(held.outcome));
     let count = all.clone().count();

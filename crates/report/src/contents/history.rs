@@ -1,4 +1,4 @@
-//! What is shown of a machine's history: its results in a table with a line of eight heights each, its changes in words, its curves.
+//! The contents of a machine's history: its results in a table with sparklines, its changes in words, its curves.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ use crate::chart::{Axis, Band, Chart, Look, Scale, Series, bounds, spark, unit_o
 use crate::table::Table;
 use crate::text::range;
 
-/// What a sparkline spans at least, as a share of its greatest value.
+/// Minimum range of a sparkline, as a share of its maximum.
 const LEAST_SPAN: f64 = 0.1;
-/// Differences that are named of a change.
+/// Maximum number of differences named for a change.
 const MOST_DIFFERENCES: usize = 4;
-/// Letters from which on only what differs of a value is named.
+/// Above this length, only the differing part of a value is named.
 const LONG_VALUE: usize = 60;
 
-/// The answer in a line.
+/// The answer in one line.
 pub(crate) fn title(of: &History) -> String {
     let records = count_noun(of.records.len(), "record");
     let changes: usize = of.lines.iter().map(|line| line.changes.len()).sum();
@@ -49,8 +49,8 @@ fn minute(started: &str) -> String {
     started.get(..16).unwrap_or(started).replacen('T', " ", 1)
 }
 
-/// A line of `columns` characters, each the median of its share of the points; between the least and the greatest, where these
-/// are [`LEAST_SPAN`] apart: what noise alone does stays flat.
+/// A line of `columns` characters, each the median of its share of the points, scaled between minimum and maximum if these are [`LEAST_SPAN`]
+/// apart; pure noise stays flat.
 pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
     let columns = columns.clamp(1, values.len().max(1));
@@ -69,7 +69,7 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     spark::line(middles.iter().map(share))
 }
 
-/// Every result with its sparkline, which has so many columns.
+/// Every result with its sparkline, which has this many columns.
 fn table(of: &History, columns: usize) -> Table {
     let heads = ["result", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
     let mut table = Table::new("Results over time", None, heads);
@@ -101,8 +101,7 @@ fn table(of: &History, columns: usize) -> Table {
     table.finished()
 }
 
-/// A result as far as its interval knows it, with a mark where it is in doubt; `-` where it is known to no better than its own
-/// size.
+/// A result with the digits that its interval allows, with a mark if it is unreliable; `-` if its interval is wider than its value.
 fn show_point(point: &Point, unit: &str) -> String {
     if point.interval.is_some_and(|interval| is_unknown(point.value, interval)) {
         return "-".to_owned();
@@ -111,7 +110,7 @@ fn show_point(point: &Point, unit: &str) -> String {
     format!("{}{mark}", figure_to(point.value, unit, digits_within(point.value, point.interval)))
 }
 
-/// The least and the greatest point, of one unit where it is the same, with one mark where either is in doubt.
+/// The minimum and the maximum, with one unit if it is the same, and one mark if either is unreliable.
 fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> String {
     let (Some(least), Some(greatest)) = (least, greatest) else { return String::new() };
     let [low, high] = [least, greatest].map(|point| show_point(&Point { in_doubt: false, ..*point }, unit));
@@ -120,7 +119,7 @@ fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> St
     format!("{}{mark}", range(&low, &high))
 }
 
-/// The results with sparklines of so many columns, what changed, what is to be known.
+/// The results with sparklines of this many columns, changes, and notes.
 pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
     [
         Block::new("", None, vec![Part::Table(table(of, columns))]),
@@ -129,7 +128,7 @@ pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
     ]
 }
 
-/// Every change, the newest first: what changed between two records, and what differs.
+/// Every change, newest first: what changed between two records, and how they differ.
 fn changes(of: &History) -> Vec<Item> {
     let mut all: Vec<(&Line, &Change)> =
         of.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change))).collect();
@@ -181,7 +180,7 @@ fn describe_differences(change: &Change) -> String {
     format!("between them: {}", join_list(&named))
 }
 
-/// One value and another, of long lists only the words that one has alone.
+/// Two values; for long lists, only the differing words.
 fn describe_values(from: &str, to: &str) -> String {
     let only = |of: &str, other: &str| {
         let known: HashSet<&str> = other.split_whitespace().collect();
@@ -197,7 +196,7 @@ fn describe_values(from: &str, to: &str) -> String {
     }
 }
 
-/// What was not read, left out, or is to be known.
+/// What was not read or omitted, and notes.
 fn remarks(of: &History) -> Vec<String> {
     let older = (of.older > 0).then(|| {
         format!(
@@ -217,7 +216,7 @@ fn remarks(of: &History) -> Vec<String> {
         .collect()
 }
 
-/// A chart for each result, all with one axis of time: the interval around it, and the stretch in which it changed.
+/// A chart for each result, all with the same time axis: its interval, and the period in which it changed.
 pub(crate) fn charts(of: &History) -> Vec<Chart> {
     let at = |record: usize| of.records.get(record).map_or(0.0, |of| of.at as f64);
     let Some(ends) = bounds(of.records.iter().map(|record| record.at as f64)) else { return Vec::new() };

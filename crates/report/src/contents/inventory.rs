@@ -9,7 +9,7 @@ use super::{Section, conditions, listed, memory, placement, places};
 use crate::text::capitalized;
 use record::phrase::count_noun;
 
-/// Every section of `linespeed inspect`; those with nothing to say are left out.
+/// Every section of `linespeed inspect`; empty ones are omitted.
 pub(crate) fn sections(record: &Record) -> Vec<Section> {
     let machine = &record.machine;
     let mut sections = vec![

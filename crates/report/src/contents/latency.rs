@@ -1,4 +1,4 @@
-//! Of a latency curve, how many results it has; fewer results than make one have a row each among the others.
+//! The number of results of a latency curve; if there are too few for a curve, each has a row among the others.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::{Block, Part};
 /// Results up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;
 
-/// The block; `None` where there are too few for a curve.
+/// The block; `None` if there are too few for a curve.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let of =
         |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();

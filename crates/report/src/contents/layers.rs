@@ -1,4 +1,4 @@
-//! Layers of a machine, and what siblings add: what a few results of one routine or workload say.
+//! Layers of a machine, and the yield of siblings.
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::difference::Verdict;
@@ -10,11 +10,11 @@ use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::table::{Field, Table};
 use crate::text::range;
 
-/// Entries that are shown; the rest is in the record.
+/// Maximum number of entries shown; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, the fastest first, what was counted beside them, what the steps between them cost, and
-/// what that shows of published conclusions. Nothing where none was timed.
+/// The layers in which a routine was timed, fastest first, with counted events, the cost of the steps between them, and what that shows about
+/// published conclusions. Empty if none was timed.
 pub(crate) fn layers(record: &Record) -> Block {
     let timed = record.measurements_of(metrics::LAYER_TIME).next();
     let Some(first) = timed.filter(|_| !record.diagnosis.layers.is_empty()) else { return Block::default() };
@@ -28,7 +28,7 @@ pub(crate) fn layers(record: &Record) -> Block {
     Block::new(TITLE, Some(metrics::LAYER_TIME.name()), parts)
 }
 
-/// What a layer takes over the fastest, as far as its interval knows it; of a difference that may be none, what it is smaller than.
+/// The extra time of a layer over the fastest, with the digits that its interval allows; if unresolved, the upper bound.
 pub(crate) fn over_fastest(layer: &Layer) -> String {
     match layer.over_interval {
         Some((low, high)) if low <= 0.0 && high >= 0.0 => {
@@ -42,7 +42,7 @@ pub(crate) fn over_fastest(layer: &Layer) -> String {
     }
 }
 
-/// What each layer takes longer than the fastest, with the interval of that.
+/// The extra time of each layer over the fastest, with its interval.
 fn bars(record: &Record, unit: &str) -> Bars {
     let layers = &record.diagnosis.layers;
     let ends = layers.iter().map(|l| l.over_interval.map_or(l.over, |(_, high)| high));
@@ -125,7 +125,7 @@ const COUNTED: [Field<Layer>; 4] = [
     ("events", |layer| layer.beside.iter().map(Text::to_string).collect::<Vec<_>>().join(", ")),
 ];
 
-/// What happened beside the passes of each layer; without rows where nothing was counted.
+/// Events during the passes of each layer; without rows if nothing was counted.
 fn counted(record: &Record) -> Table {
     let mut table = Table::with_fields("Events during the passes", None, &COUNTED);
     let layers = record.diagnosis.layers.iter().filter(|layer| !layer.beside.is_empty());
@@ -156,7 +156,7 @@ const CLAIMS: [Field<Claim>; 3] = [
     ("why", |claim| claim.why.to_string()),
 ];
 
-/// What was measured here shows of a published conclusion.
+/// What the results here show about a published conclusion.
 pub(crate) fn answered(claim: &Claim) -> String {
     match claim.answer {
         Answer::Supported => "supported".to_owned(),
@@ -173,7 +173,7 @@ fn claims(overhead: &Overhead) -> Table {
     table.finished()
 }
 
-/// What SMT siblings add to each workload; nothing where no results show.
+/// What SMT siblings add to each workload; empty without results.
 pub(crate) fn siblings(record: &Record) -> Block {
     let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
@@ -182,7 +182,7 @@ pub(crate) fn siblings(record: &Record) -> Block {
     Block::new("What SMT siblings add", Some(metrics::SMT_YIELD.name()), says.collect())
 }
 
-/// What a step costs, in words, with the mark where that rests on times in doubt.
+/// The cost of a step in words, with the mark if it is based on unreliable times.
 pub(crate) fn said(step: &LayerStep) -> String {
     let cost = matches!(step.verdict, Verdict::Costs { .. });
     format!("{}{}", step.says, if cost && step.unreliable { MARK } else { "" })
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(siblings(&record).parts, [said]);
     }
 
-    /// A record of layers that were timed in turn.
+    /// A record of layers that were timed alternately.
     fn timed() -> Record {
         let mut record = Record::new("0", String::new(), Vec::new());
         let place = Labels::new()

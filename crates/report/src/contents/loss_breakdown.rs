@@ -1,4 +1,4 @@
-//! The breakdown of a resource as rows: its ceiling, each loss, the part that nobody explains, what is delivered.
+//! The breakdown of a resource as rows: its ceiling, each loss, the unexplained part, the delivered result.
 
 use record::diagnosis::CeilingSource;
 use record::loss_breakdown::{LossBreakdown, LossStep};
@@ -13,7 +13,7 @@ use crate::text::range;
 /// The heading above them.
 pub(crate) const TITLE: &str = "From line speed down to delivered speed";
 
-/// The breakdowns of a record as bars that fall.
+/// The breakdowns of a record as waterfall bars.
 pub(crate) fn bars(record: &Record) -> Vec<Bars> {
     let draw = |found: &LossBreakdown| {
         let resource = record.diagnosis.resources.iter().find(|resource| resource.name == found.resource);
@@ -43,11 +43,11 @@ pub(crate) fn block(record: &Record) -> Block {
     Block::new(TITLE, None, bars(record).into_iter().map(table).collect())
 }
 
-/// Digits of what no interval shows about.
+/// Digits of values without an interval.
 const DIGITS: usize = 3;
 
-/// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of ceiling and delivered,
-/// of which what is delivered and the ceiling have so many digits.
+/// The rows of a breakdown, from the ceiling down, each with its part of a bar as long as the larger of ceiling and delivered; both have this
+/// many digits.
 fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
@@ -97,7 +97,7 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
     rows
 }
 
-/// As many digits as the interval of what a cause takes leaves.
+/// The digits that the interval of a cause's loss allows.
 fn digits_of(step: &LossStep) -> usize {
     units::digits_within(step.takes, step.interval.filter(|_| step.measured))
 }

@@ -21,8 +21,8 @@ pub(crate) fn cache_name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`; without ways and
-/// lines where the sizes alone are asked for.
+/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`; without ways and lines if only the
+/// sizes are requested.
 pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
     let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
     for cache in &machine.caches {
@@ -65,8 +65,7 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
         .collect()
 }
 
-/// How the slots are populated, and one fact for each kind of device. Of a text (`excerpt`) nobody knows whether it shows
-/// of every slot.
+/// How the slots are populated, and one fact for each kind of device. A text (`excerpt`) may not list every slot.
 pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let slots = &machine.memory_devices;
     if slots.is_empty() {
@@ -109,7 +108,7 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     facts
 }
 
-/// What a text shows of slots, which may show of more than it lists.
+/// The slots according to a text, which may mention more than it lists.
 fn count_listed(populated: usize, listed: usize, of_more: bool) -> String {
     match of_more {
         true => format!("{populated} populated of {listed} listed"),

@@ -1,5 +1,5 @@
-//! What a report shows, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
-//! record. The strings in it are the machine's own; whoever prints them makes them safe.
+//! The contents of a report, independent of the output format: facts, tables, charts and the summary, all from a record. Its strings come from
+//! the machine, so the code that prints them must make them safe.
 
 #[cfg(test)]
 mod agreement;

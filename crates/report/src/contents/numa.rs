@@ -1,4 +1,4 @@
-//! What nodes cost: the matrices of latency and bandwidth, and what follows from them.
+//! The cost of nodes: the matrices of latency and bandwidth, and conclusions from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::shown::Shown;
 /// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
 
-/// The block of a report about nodes; empty where no matrix was measured.
+/// The block of a report about nodes; empty if no matrix was measured.
 pub(crate) fn block(record: &Record) -> Block {
     let numa = record.diagnosis.numa.iter();
     let parts = numa.flat_map(|numa| [Part::Says(numa.meaning.to_string()), Part::Facts(facts(numa))]);
@@ -25,12 +25,12 @@ pub(crate) fn block(record: &Record) -> Block {
     block
 }
 
-/// What follows from the matrices, one fact per line.
+/// Conclusions from the matrices, one fact per line.
 fn facts(numa: &Numa) -> Section {
     let mut section = Section::new("Nodes");
     let ns = |value: f64| units::figure(value, "ns");
-    section.add_some("own memory", numa.local_ns.map(|value| format!("{} in the median", ns(value))));
-    section.add_some("other nodes", numa.remote_ns.map(|value| format!("{} in the median", ns(value))));
+    section.add_some("own memory", numa.local_ns.map(|value| format!("{} (median)", ns(value))));
+    section.add_some("other nodes", numa.remote_ns.map(|value| format!("{} (median)", ns(value))));
     section.add_some(
         "slowest pair",
         numa.slowest.map(|(from, to, value)| format!("{} from node {from} to node {to}", ns(value))),
@@ -52,7 +52,7 @@ pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
     matrix(record, all, "Load latency, node to node", "ns")
 }
 
-/// Bandwidth, node by node: of reading, with the most threads that were tried.
+/// Bandwidth, node by node: reading, with the largest number of threads.
 pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     let mut all: Vec<&Measurement> = record.measurements_of(metrics::NUMA_BANDWIDTH).collect();
     let reading = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
@@ -63,7 +63,7 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     matrix(record, all, "Bandwidth, node to node", "B/s")
 }
 
-/// The matrix of these results, and which of them stand in it.
+/// The matrix of these results, and which of them it contains.
 fn matrix(record: &Record, all: Vec<&Measurement>, title: &str, unit: &'static str) -> Option<(Heat, Shown)> {
     let id = |m: &Measurement, key: Label| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How CPU numbers lie on packages, cores and siblings.
+//! How CPU numbers map to packages, cores and siblings.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use record::{CpuList, Machine};
 
 use super::{Fact, listed};
 
-/// One fact a package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
+/// One fact per package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
 pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
     let mut packages: BTreeMap<u32, CpuList> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {

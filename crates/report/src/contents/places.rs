@@ -1,4 +1,4 @@
-//! Where the CPUs really are: their distances, and their state over time.
+//! Actual CPU placement: distances, and states over time.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::{Block, Part, conditions};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::{Field, Table};
 
-/// Spells that are shown; the rest is in the record.
+/// Maximum number of periods shown; the rest is in the record.
 const MOST: usize = 24;
 
-/// The block; nothing where nobody looked.
+/// The block; empty without placement checks.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.looks > 0)?;
     let fields: [Field<Distance>; 4] = [
@@ -44,7 +44,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     Some(Block::new("Where the CPUs are", Some("shape"), parts))
 }
 
-/// What Linux shows beside what was measured.
+/// What Linux shows, compared with the measurements.
 fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
     let mut table = Table::new("As Linux shows it, and as measured", None, ["", "Linux shows", "measured"]);
@@ -73,7 +73,7 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     table
 }
 
-/// What a state may have: the row's name, how it is drawn, what it is, and its CPUs; nothing where it has none.
+/// The kinds of state: the row's name, how it is drawn, its meaning, and its CPUs; empty if there are none.
 type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
@@ -84,7 +84,7 @@ const KINDS: [Kind; 3] = [
     ("memory", Fill::Series(3), "CPUs far from the memory", |state| state.far_from_memory.to_string()),
 ];
 
-/// A row for cores, domains and memory, with a cell a look.
+/// One row each for cores, domains and memory, with one cell per placement check.
 fn strip(record: &Record, shape: &Shape) -> Bars {
     let times: Vec<f64> =
         record.looks.iter().flat_map(|looks| &looks.looks).map(|look| look.at_seconds).collect();
@@ -114,7 +114,7 @@ fn strip(record: &Record, shape: &Shape) -> Bars {
     bars
 }
 
-/// Looks of the same state, one after the other.
+/// Consecutive placement checks with the same state.
 struct Spell<'a> {
     from: f64,
     looks: usize,
@@ -144,7 +144,7 @@ fn lists(of: &[CpuList]) -> String {
     of.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" | ")
 }
 
-/// How many cores a program's CPUs had while it ran; nothing where nobody looked, and of one CPU.
+/// The number of cores that a program's CPUs had while it ran; empty without placement checks or for one CPU.
 pub(crate) fn cores_had(record: &Record) -> Option<String> {
     let cpus: CpuList = record.looks.as_ref()?.cpus.iter().copied().collect();
     let had = record.diagnosis.shape.as_ref()?.cores_of(&cpus);
@@ -163,7 +163,7 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
     (!shares.is_empty()).then(|| format!("{all} {} of {looks} placement checks", shares.join(", ")))
 }
 
-/// The answer in a few words, with the age of the looks at this time where they are another run's.
+/// The answer in a few words, with the age of the placement checks if they are from another run.
 pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let looks = count_noun(u64::from(shape.looks), "placement check");
     let motion = match shape.motion {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use record::shape::{Look, Looks};
 
-    /// A record of four CPUs on cores of their own, as Linux shows them, with a look of each state a second apart.
+    /// A record of four CPUs on separate cores, as Linux shows them, with a placement check of each state one second apart.
     fn record_of(states: Vec<Option<ShapeState>>) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         record.machine.cpus =

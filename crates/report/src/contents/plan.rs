@@ -1,4 +1,4 @@
-//! What a plan shows: its processes, its reasons, what running a command both ways gave.
+//! The contents of a plan: its processes, its reasons, and the result of running a command both ways.
 
 use record::phrase::quote_word;
 use record::plan::{Gain, Plan, Policy, Process, Verification};
@@ -9,10 +9,11 @@ use super::figures::mark_words;
 use super::{Block, Part, Section};
 use crate::table::Table;
 
-/// Processes that the table shows; the plan has all.
+/// Maximum number of processes in the table; the plan has all.
 const MOST_PROCESSES: usize = 32;
 
-/// What stands below its answer: the processes, what running a command both ways gave, why it is so, the lines to paste, and what is left out or not known.
+/// The details below its answer: the processes, the result of running a command both ways, the reasons, the lines to paste, and what is omitted
+/// or unknown.
 pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let is_bound = plan.processes.len() > 1 || !plan.snippets.is_empty();
     let table = is_bound.then(|| Part::Table(processes(&plan.processes)));
@@ -46,7 +47,7 @@ pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     ]
 }
 
-/// The processes, one a row.
+/// The processes, one per row.
 fn processes(processes: &[Process]) -> Table {
     let mut table = Table::new("", None, ["#process", "nodes", "#threads", "CPUs", "memory"]);
     for process in table.first(processes.iter().collect(), MOST_PROCESSES) {
@@ -65,7 +66,7 @@ fn processes(processes: &[Process]) -> Table {
     table.finished()
 }
 
-/// Why it is so, what is gained: a word and what it shows.
+/// The reasons and the gain: a word and its explanation.
 fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     let mut said: Vec<(&'static str, Text)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
@@ -80,7 +81,7 @@ fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     said
 }
 
-/// What one kind of program gains and why.
+/// The gain of one kind of program, and why.
 fn gain(gain: &Gain) -> Text {
     let (program, factor) = (&gain.program, Value::Factor(gain.factor));
     let modelled = match gain.interval {
@@ -96,7 +97,7 @@ fn gain(gain: &Gain) -> Text {
     Text::sequence([modelled, gain.why.clone()])
 }
 
-/// What running a command both ways gave, a sentence a line.
+/// The result of running a command both ways, one sentence per line.
 fn verification(verified: &Verification) -> Vec<Text> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
     if verified.planned.is_empty() {

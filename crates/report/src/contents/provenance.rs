@@ -1,4 +1,4 @@
-//! Where the results of an imported record stood, and what its texts say in two ways.
+//! Where the results of an imported record were found, and contradictions in its texts.
 
 use record::{Record, detail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,10 +9,10 @@ use super::block::Block;
 use crate::table::Table;
 use record::phrase::{agree, count_noun};
 
-/// Places of one statement that are named.
+/// Maximum number of named places per statement.
 const MOST_PLACES: usize = 4;
 
-/// Contradictions and what is to be known of them, a sentence each, with its lines.
+/// Contradictions and notes on them, one sentence each, with its lines.
 pub(crate) fn contradictions(record: &Record) -> Block {
     let all = record.import.iter().flat_map(|import| &import.contradictions);
     let said = all.map(|one| {
@@ -85,7 +85,7 @@ fn published(record: &Record) -> Published<'_> {
     all
 }
 
-/// What an output was published in, else the command above it.
+/// Where an output was published, otherwise the command above it.
 fn source(published: &Published, output: &Output) -> String {
     let (text, (first, last)) = (output.text.as_str(), output.lines);
     let mut within = published.range((text, first)..=(text, last.max(first)));

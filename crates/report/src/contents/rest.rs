@@ -1,5 +1,5 @@
-//! Tables of metrics without a table of their own, and of results that no other table shows, of a newer
-//! linespeed, of another tool, or of a place that the tables do not know.
+//! Tables of metrics without a dedicated table, and of results that no other table shows: from a newer linespeed, from another tool, or at a
+//! place that the tables do not know.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::side_by_side::group_by;
 use crate::shown::Shown;
 use crate::table::{Field, Table};
 
-/// A table for each metric of which results are not yet shown, with `most` rows.
+/// A table for each metric with results not yet shown, with `most` rows.
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_repeated(record, m));
     let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
@@ -24,7 +24,7 @@ pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> 
     group_by(left, |m| m.metric).into_iter().map(table).collect()
 }
 
-/// What the results of a metric are called; one that this version does not know by its own name.
+/// The title of a metric's results; an unknown metric has its own name.
 pub(crate) fn heading(metric: Metric) -> &'static str {
     metric.definition().map_or(metric.name(), |known| known.title)
 }
@@ -42,7 +42,7 @@ const FIGURES: [Field<Measurement>; 7] = [
     ("?read from", |m| m.origin.as_ref().map_or(String::new(), provenance::place)),
 ];
 
-/// The least or the most; of one sample they are the sample.
+/// The minimum or maximum; for one sample, the sample itself.
 fn bound(m: &Measurement, value: f64) -> String {
     if m.summary.n > 1 { figure(m, value) } else { String::new() }
 }
@@ -58,7 +58,7 @@ fn place(label: &str) -> String {
     }
 }
 
-/// A metric's measurements with a column a key of their place.
+/// A metric's measurements with one column per key of their place.
 pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
     let numeric = |name: &str| all.iter().all(|m| !matches!(m.labels.named(name), Some(Key::Word(_))));

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// One fact: a word and what stands behind it.
+/// One fact: a word and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fact {
     /// The word.
@@ -16,7 +16,7 @@ pub(crate) struct Fact {
 pub(crate) struct Section {
     /// Their heading.
     pub title: String,
-    /// The facts, always in the same order; what the machine does not show is left out.
+    /// The facts, always in the same order; those that the machine does not report are omitted.
     pub facts: Vec<Fact>,
 }
 
@@ -34,7 +34,7 @@ impl Section {
         }
     }
 
-    /// Adds a fact where the machine shows it.
+    /// Adds a fact if the machine reports it.
     pub(crate) fn add_some(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.add(key, value);
@@ -42,7 +42,7 @@ impl Section {
     }
 }
 
-/// The parts that there are, with commas between.
+/// The available parts, separated by commas.
 pub(crate) fn listed(parts: impl IntoIterator<Item = Option<String>>) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,4 @@
-//! The machine's shape as a tree: packages, nodes, dies, clusters, caches, cores and CPUs, each inside what
-//! encloses it, whichever way round this machine has them.
+//! The topology of the machine as a tree: packages, nodes, dies, clusters, caches, cores and CPUs, nested as on this machine.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use record::{CpuList, Machine, units};
 use super::memory::cache_name;
 use record::phrase::count_noun;
 
-/// What encloses CPUs. The order is that of nesting where two enclose the same number of groups.
+/// Kinds of parts that enclose CPUs, in nesting order if two enclose the same number of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// A package.
@@ -26,10 +25,10 @@ pub(crate) enum Kind {
     Core,
 }
 
-/// A name of a part: what it is, alike for parts alike, and which one it is.
+/// A name of a part: its kind, the same for similar parts, and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// What kind of part.
+    /// The kind of part.
     pub kind: Kind,
     /// `package`, `L3 32 MiB`, `node`.
     pub what: String,
@@ -45,7 +44,7 @@ impl Label {
         Self { kind, what: what.into(), memory: None, number: None }
     }
 
-    /// `package 0`, `L3 32 MiB`; a node's memory stands behind its number.
+    /// `package 0`, `L3 32 MiB`; a node's memory follows its number.
     pub(crate) fn text(&self) -> String {
         let number = self.number.map(|number| format!(" {number}")).unwrap_or_default();
         let memory = self.memory.as_ref().map(|memory| format!(", {memory}")).unwrap_or_default();
@@ -56,7 +55,7 @@ impl Label {
 /// A part of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its names: more than one where parts enclose the same CPUs (an L2 and its core).
+    /// Its names: more than one if parts enclose the same CPUs (an L2 and its core).
     pub labels: Vec<Label>,
     /// The CPUs in it.
     pub cpus: CpuList,
@@ -64,7 +63,7 @@ pub(crate) struct Part {
     pub parts: Vec<Part>,
 }
 
-/// Parts alike that follow each other.
+/// Consecutive similar parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run<'a> {
     /// The parts; at least one.
@@ -72,7 +71,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What the parts are: several without their numbers, one with.
+    /// The name of the parts: without numbers for several, with its number for one.
     pub(crate) fn what(&self) -> String {
         if let [part] = self.parts {
             return part.name();
@@ -81,7 +80,7 @@ impl Run<'_> {
         labels.iter().map(|label| label.what.as_str()).collect::<Vec<_>>().join(" · ")
     }
 
-    /// What each of them has in it: `8 × L2 1 MiB · core of 2 CPUs`.
+    /// The contents of each: `8 × L2 1 MiB · core of 2 CPUs`.
     pub(crate) fn inside(&self) -> Option<String> {
         let part = self.parts.first()?;
         let runs = part.runs();
@@ -94,7 +93,7 @@ impl Run<'_> {
         format!("{} × {} of {}", self.parts.len(), self.what(), count_noun(cpus, "CPU"))
     }
 
-    /// The CPUs of each: `0,32` and `1,33`, or just one list where each has one; of over `most` the first and last.
+    /// The CPUs of each: `0,32` and `1,33`, or a single list if each has one; with more than `most`, the first and last.
     pub(crate) fn members(&self, most: usize) -> Vec<String> {
         if self.parts.iter().all(|part| part.cpus.len() == 1) {
             let all: CpuList = self.parts.iter().flat_map(|part| part.cpus.iter()).collect();
@@ -108,8 +107,7 @@ impl Run<'_> {
         lists
     }
 
-    /// Whether the parts are drawn as one row: the innermost always, those of a wide machine from the caches and
-    /// clusters inwards.
+    /// Whether the parts are drawn as one row: always for the innermost ones, and on a wide machine for everything inside caches and clusters.
     pub(crate) fn joined(&self, wide: bool) -> bool {
         let Some(part) = self.parts.first() else { return true };
         let inner =
@@ -129,7 +127,7 @@ impl Part {
         self.parts.chunk_by(|a, b| a.like(b)).map(|parts| Run { parts }).collect()
     }
 
-    /// Whether another part differs in nothing but its numbers.
+    /// Whether another part differs only in its numbers.
     fn like(&self, other: &Part) -> bool {
         self.cpus.len() == other.cpus.len()
             && self.labels.len() == other.labels.len()
@@ -142,13 +140,12 @@ impl Part {
 /// One way to divide the CPUs.
 struct Division {
     kind: Kind,
-    /// The higher the further out, among caches.
+    /// Nesting level among caches; higher is further out.
     level: u32,
     groups: Vec<(Label, CpuList)>,
 }
 
-/// The machine as a tree of its online CPUs. Divisions that cross each other (a node inside two packages) are cut
-/// at the crossing.
+/// The machine as a tree of its online CPUs. Divisions that cross each other (a node in two packages) are split at the crossing.
 pub(crate) fn tree(machine: &Machine) -> Part {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let mut divisions = divisions(machine);
@@ -202,7 +199,7 @@ fn divisions(machine: &Machine) -> Vec<Division> {
     divisions
 }
 
-/// The parts that these CPUs fall into.
+/// The parts that contain these CPUs.
 fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
     let Some((division, inner)) = divisions.split_first() else { return Vec::new() };
     let mut groups: BTreeMap<Option<usize>, CpuList> = BTreeMap::new();
@@ -228,7 +225,7 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
     parts
 }
 
-/// Makes one part of parts that enclose the same CPUs.
+/// Merges parts that enclose the same CPUs.
 fn merge(part: &mut Part) {
     while !part.labels.is_empty() && part.parts.len() == 1 && part.parts[0].cpus == part.cpus {
         let Some(inner) = part.parts.pop() else { break };

@@ -8,7 +8,7 @@ use record::Measurement;
 use super::figures::value;
 use crate::table::Table;
 
-/// The items of each key together, in the order of each group's first.
+/// The items grouped by key, in the order of each group's first item.
 pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
@@ -26,11 +26,11 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
     groups
 }
 
-/// A row of results: what its place is, and a result a column.
+/// A row of results: its place, and one result per column.
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
-/// Results side by side: a row a place, in the order of their first results; `cell` shows the place and the column of one.
-/// Of several in one cell the first stands there, so that the others are left for a table of their own.
+/// Results side by side: one row per place, in the order of their first results; `cell` returns the place and column of a result. If several
+/// belong in one cell, the first is shown, and the others are left for a separate table.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
     mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
@@ -49,7 +49,7 @@ pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     places.map(row).collect()
 }
 
-/// Adds a row for each place, `most` at the most, with the notes of `remarks` on its results; `cells` shows what stands in it.
+/// Adds a row for each place, at most `most`, with the notes of `remarks` on its results; `cells` returns its contents.
 pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     table: &mut Table,
     rows: Vec<Row<'a, K, COLUMNS>>,
@@ -69,8 +69,7 @@ pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
 }
 
-/// Of each kind of result the worst in their own order, `most` together but at least one a kind; where some are left out, a
-/// remark shows so.
+/// The worst results of each kind in order, `most` in total but at least one per kind; a remark mentions the omitted ones.
 pub(crate) fn worst<'a>(
     table: &mut Table,
     all: Vec<&'a Measurement>,
@@ -98,7 +97,7 @@ pub(crate) fn worst<'a>(
     shown
 }
 
-/// All results are of one kind.
+/// All results belong to one kind.
 pub(crate) fn one_kind(_: &Measurement) -> String {
     String::new()
 }

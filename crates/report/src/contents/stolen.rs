@@ -8,10 +8,10 @@ use super::listed;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
-/// Takers that have a column.
+/// Causes with a column.
 const MOST_TAKERS: usize = 6;
 
-/// Who took time, in words; a column's heading.
+/// What took the time, in words; a column heading.
 fn taker(m: &Measurement) -> String {
     match m.labels.word(Label::Cause) {
         Some("os") => "other tasks + IRQs".to_owned(),
@@ -21,7 +21,7 @@ fn taker(m: &Measurement) -> String {
     }
 }
 
-/// A row a CPU, a column a taker; the rows are of the CPUs from which the first taker took most.
+/// One row per CPU, one column per cause; the rows are the CPUs that lost most to the first cause.
 pub(crate) fn shares(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of(metrics::STOLEN_SHARE).collect();
     let mut takers: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-/// The longest gaps and the latest wake-ups, and who took that time.
+/// The longest gaps and the latest wake-ups, and what took that time.
 pub(crate) fn longest(record: &Record) -> Table {
     let heads = ["what", "CPU", "#time", "#uptime", "taken by", "source"];
     let mut table = Table::new("Longest gaps and wake-ups", None, heads);

@@ -1,5 +1,4 @@
-//! The first screen: what the machine is, how far it is from line speed, what costs speed, what could not be
-//! seen, and how noisy it was.
+//! The first screen: the machine, its distance from line speed, what costs speed, what could not be measured, and how noisy it was.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +15,7 @@ use super::side_by_side::group_by;
 use crate::text::{range, without_zeros};
 use record::phrase::count_noun;
 
-/// What stands above everything else, where something does.
+/// The line above everything else, if any.
 pub(crate) fn banner(record: &Record) -> Option<String> {
     if let Some(import) = &record.import {
         let what = if record.measurements.is_empty() { "inventory" } else { "results" };
@@ -26,7 +25,7 @@ pub(crate) fn banner(record: &Record) -> Option<String> {
         .then(|| "Emulated machine: no result here is a speed.".to_owned())
 }
 
-/// What stands where findings would, when there is none: in what nothing was found, since few results show little.
+/// The replacement for findings if there are none: where nothing was found, since few results show little.
 pub(crate) fn nothing(record: &Record) -> String {
     if record.measurements.is_empty() {
         return "Nothing was measured.".to_owned();
@@ -87,12 +86,12 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     lines
 }
 
-/// The name of the host; `(none)` is the kernel's word for one that nobody named.
+/// The host name; `(none)` is the kernel's word for an unset name.
 pub(crate) fn host_name(machine: &Machine) -> Option<&str> {
     machine.hostname.as_deref().filter(|name| !name.is_empty() && *name != "(none)")
 }
 
-/// How many packages, cores, CPUs and nodes it has.
+/// The number of packages, cores, CPUs and nodes.
 pub(crate) fn counts(machine: &Machine) -> Option<String> {
     let counts = &machine.counts;
     let some = |count: Option<u32>, word| count.map(|count| count_noun(count as usize, word));
@@ -115,7 +114,7 @@ fn memory(machine: &Machine) -> Option<String> {
     Some(format!("{bytes} of {kind}{speed}"))
 }
 
-/// What this process may use of the machine, where that is less than all.
+/// The part of the machine that this process may use, if not all.
 fn limits(machine: &Machine) -> Option<String> {
     let fewer = match (machine.counts.cpus_allowed, machine.counts.cpus_online) {
         (Some(allowed), Some(online)) if allowed < online => {
@@ -131,7 +130,7 @@ fn limits(machine: &Machine) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// When it was measured; of other tools' output the day alone, where more is not shown.
+/// When it was measured; for other tools' output only the day, if no more is known.
 fn dated(record: &Record) -> String {
     match (&record.import, record.started.strip_suffix("T00:00:00Z")) {
         (Some(_), Some(day)) => format!("dated {day}"),
@@ -139,7 +138,7 @@ fn dated(record: &Record) -> String {
     }
 }
 
-/// How long a run was to be; of what has no such option nothing.
+/// The requested depth of a run; empty if there is no such option.
 fn mode(record: &Record) -> Option<&'static str> {
     let mode = record.mode.filter(|_| !record.measurements.is_empty())?;
     Some(match mode {
@@ -149,7 +148,7 @@ fn mode(record: &Record) -> Option<&'static str> {
     })
 }
 
-/// When and with what the record was made, and how the run ended.
+/// When and by which version the record was made, and how the run ended.
 pub(crate) fn origin(record: &Record) -> String {
     listed([Some(run(record)), Some(format!("{} {}", record.tool.name, record.tool.version))])
 }
@@ -169,13 +168,13 @@ pub(crate) fn run(record: &Record) -> String {
     ])
 }
 
-/// Whether what a resource delivers is known too badly to be shown, as in the tables.
+/// Whether a resource's delivered value is too imprecise to be shown, as in the tables.
 pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
     is_withheld(record, resource.delivered, &resource.unit)
 }
 
-/// `3.1 GHz ±0.2 % of 3.7 GHz`; against a family's ceilings `3.1 GHz, family 3 – 4.4 GHz`; against the best measured here `101 ns
-/// ±3.0 %, best here 87 ns`.
+/// `3.1 GHz ±0.2 % of 3.7 GHz`; for a family's ceilings `3.1 GHz, family 3 – 4.4 GHz`; for the best result measured here `101 ns ±3.0 %, best
+/// here 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
@@ -201,7 +200,7 @@ pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     range(&low, &high)
 }
 
-/// What was published of its peers: `typical 95 – 125 ns`; `with_sources`: from how many, and of what machines.
+/// Published results of its peers: `typical 95 – 125 ns`; `with_sources`: from how many sources, and of which machines.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
@@ -215,7 +214,7 @@ pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String>
     Some(format!("{}typical {range} ({}, {sources}{bare})", compared.unwrap_or_default(), typical.of))
 }
 
-/// How it stands beside that.
+/// Its position relative to that.
 pub(crate) fn position(resource: &Resource) -> Option<&'static str> {
     resource.position.map(position_word)
 }
@@ -231,7 +230,7 @@ pub(crate) fn position_word(position: Position) -> &'static str {
     }
 }
 
-/// Things that could not be seen in full, for one reason.
+/// Things that could not be fully measured for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unseen {
     /// How badly.
@@ -244,8 +243,7 @@ pub(crate) struct Unseen {
     pub remedy: Option<String>,
 }
 
-/// What could not be seen in full: the impossible first, then the degraded, then what was left out; things with
-/// one reason together.
+/// What could not be fully measured: impossible, then degraded, then skipped; grouped by reason.
 pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     let of_state = |state: State| {
         let items = record.coverage.iter().filter(move |item| item.state == state);
@@ -263,13 +261,13 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     [State::Impossible, State::Degraded, State::Skipped].into_iter().flat_map(of_state).collect()
 }
 
-/// Who leaves out as many of the dozen measurements has a question, and wants its answer first.
+/// A user who omits this many of the dozen measurements has a specific question, so its answer is shown first.
 const NARROW: usize = 6;
 
-/// The metrics that a run of everything has on any machine.
+/// The metrics of a full run on any machine.
 const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// Whether it is of a run of everything, whose results take screens.
+/// Whether it is from a full run, whose results take several screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
     let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     let is_narrow = record.coverage.iter().filter(left_out).count() >= NARROW;
@@ -277,8 +275,8 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// How many results are unreliable, by what people look at: headlines, bandwidths, workloads, layers, else all results but the
-/// points of a curve.
+/// The number of unreliable results, by what matters to readers: headlines, bandwidths, workloads, layers, otherwise all results except points of
+/// curves.
 pub(crate) fn unreliable(record: &Record) -> String {
     let of = |is: &dyn Fn(&Measurement) -> bool| {
         let all = record.measurements.iter().filter(|m| is(m));
@@ -306,7 +304,7 @@ pub(crate) fn unreliable(record: &Record) -> String {
     format!("{} noisy (?){disturbed}", said.join(", "))
 }
 
-/// From where to where the core clock moved, where that is more than a clock that keeps still is known by.
+/// The range of the core clock, if it exceeds that of a constant clock.
 fn clock_moved(record: &Record) -> Option<String> {
     let scalar = |m: &&Measurement| m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar");
     let of_all = record.measurements_of(metrics::CORE_CLOCK).filter(scalar).filter(|m| m.summary.n > 1);
@@ -317,7 +315,7 @@ fn clock_moved(record: &Record) -> Option<String> {
     is_known.then(|| format!("clock varied {}", range(&low, &high)))
 }
 
-/// A clock whose samples lie within this share of one another kept still.
+/// A clock whose samples are within this share of each other was constant.
 const CLOCK_STILL: f64 = 0.02;
 
 /// Whether a step of scaling was disturbed in most of its runs.
@@ -328,7 +326,7 @@ fn is_disturbed(m: &Measurement) -> bool {
     m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 
-/// How noisy it was: results in doubt, what others used, under which priority linespeed ran.
+/// How noisy it was: unreliable results, CPU use of other processes, and linespeed's own priority.
 pub(crate) fn noise_in_a_line(record: &Record) -> String {
     match noise_facts(record) {
         said if said.is_empty() => "noise: not recorded".to_owned(),
@@ -353,7 +351,7 @@ fn noise_facts(record: &Record) -> String {
     ])
 }
 
-/// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
+/// Details of the noise: events during samples, unreliable results, and other processes.
 pub(crate) fn noise(record: &Record) -> Vec<String> {
     let mut kinds: Vec<_> = record.measurements.iter().flat_map(|m| &m.marks).map(|mark| mark.mark).collect();
     kinds.sort_unstable();

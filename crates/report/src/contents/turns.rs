@@ -11,15 +11,15 @@ use super::{Block, Part};
 use crate::table::Table;
 use crate::text::{clean, range};
 
-/// So many commands each have a sentence on one screen.
+/// Maximum number of commands with a sentence each on one screen.
 pub(crate) const FEW: usize = 3;
 
-/// What a record shows of its commands; `None` of a record of something else.
+/// The commands of a record; `None` if the record is of something else.
 pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
     record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
 }
 
-/// Which is faster, and what bounds each, for the top of a page; nothing for a record of something else.
+/// Which is faster, and what bounds each, for the top of a page; empty if the record is of something else.
 pub(crate) fn verdict(record: &Record) -> Block {
     let mut parts = Vec::new();
     if let Some(turns) = find_turns(record) {
@@ -39,12 +39,12 @@ pub(crate) fn verdict(record: &Record) -> Block {
     Block::new("Commands compared", None, parts)
 }
 
-/// What a command is called.
+/// The name of a command.
 pub(crate) fn name(time: &Measurement) -> &str {
     time.labels.word(Label::Workload).unwrap_or_default()
 }
 
-/// One row per command: its times, and how its runs ended where one failed.
+/// One row per command: its times, and how its runs ended if one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     // What is left out first where there is no room stands last.
     let heads =
@@ -120,7 +120,7 @@ fn describe_ends(time: &Measurement) -> String {
     ends.into_iter().map(|(end, _)| end).collect::<Vec<_>>().join(", ")
 }
 
-/// How many rounds there were, and that they were ended early.
+/// The number of rounds, and whether they ended early.
 pub(crate) fn describe_rounds(record: &Record) -> String {
     let runs: Vec<usize> = times(record).iter().map(|time| ends(time).len()).collect();
     let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));

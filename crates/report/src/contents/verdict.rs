@@ -1,4 +1,4 @@
-//! Of which command a record is, and its answer in a sentence: the first line of the screen and the title of the page.
+//! The command that made a record, and its answer in a sentence: the first line of the screen and the title of the page.
 
 use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_list};
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of which command a record is.
+    /// The command that made a record.
     pub(crate) fn of(record: &Record) -> Self {
         let measured = record.import.is_none();
         match record {
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-/// Whether a record is one of `linespeed scale`: what it covers shows so, results or not.
+/// Whether a record is from `linespeed scale`: its coverage shows this even without results.
 pub fn is_scale(record: &Record) -> bool {
     record.coverage.iter().any(|c| c.topic() == Coverage::SCALE)
 }
@@ -76,7 +76,7 @@ pub(crate) fn verdict(record: &Record) -> String {
     }
 }
 
-/// What costs most of the steps whose cost is known, and how many are not.
+/// The most expensive step with a known cost, and the number of unresolved ones.
 fn of_layers(record: &Record) -> String {
     let steps = record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps);
     let (resolved, open): (Vec<_>, Vec<_>) =
@@ -97,7 +97,7 @@ fn of_layers(record: &Record) -> String {
     }
 }
 
-/// Which of several commands is faster; of one, what bounds it.
+/// Which of several commands is faster; for one command, what bounds it.
 fn of_command(record: &Record) -> String {
     let compared = find_turns(record)
         .and_then(|turns| turns.commands.iter().find_map(|one| one.against_first.as_ref()))
@@ -109,7 +109,7 @@ fn of_command(record: &Record) -> String {
     compared.or_else(bound).unwrap_or_else(|| "What limits the command is unknown".to_owned())
 }
 
-/// Which headlines are outside what is typical, and how many findings there are.
+/// Which headlines are outside the typical range, and the number of findings.
 fn of_machine(record: &Record) -> String {
     let diagnosis = &record.diagnosis;
     let names = |is: &dyn Fn(&Resource) -> bool| {
@@ -122,7 +122,7 @@ fn of_machine(record: &Record) -> String {
     let stand = match farthest(record) {
         _ if record.measurements.is_empty() => "nothing measured".to_owned(),
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
-        _ if !disturbed.is_empty() => "not representative, other processes used the CPUs".to_owned(),
+        _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
         _ if !typical.is_empty() => format!("{typical} as fast as typical"),
         Some((name, share)) => {
             format!("{name} at {} of the best measured here", units::percent_to(share, 2))
@@ -141,7 +141,7 @@ fn of_machine(record: &Record) -> String {
     format!("{}: {stand}; {found}", subject.unwrap_or("this machine"))
 }
 
-/// The headline that is farthest from the best of this machine, where it is worth telling, and its share of that.
+/// The headline farthest from this machine's best, if worth reporting, and its share of that.
 fn farthest(record: &Record) -> Option<(&str, f64)> {
     let share = |resource: &Resource| {
         let share = resource.delivered / resource.ceiling?;
@@ -152,15 +152,15 @@ fn farthest(record: &Record) -> Option<(&str, f64)> {
     all.filter(|(_, share)| *share < NEAR).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// A share of the best that needs no telling.
+/// A share of the best that is not worth reporting.
 const NEAR: f64 = 0.9;
 
-/// Whether less is better of what a resource delivers: latencies.
+/// Whether less is better for a resource: latencies.
 fn less_is_better(resource: &Resource) -> bool {
     resource.unit == "ns"
 }
 
-/// Whether a headline is worse than all that was published of its peers.
+/// Whether a headline is worse than all published results of its peers.
 pub(crate) fn is_slower(resource: &Resource) -> bool {
     resource.position == Some(if less_is_better(resource) { Position::High } else { Position::Low })
 }
@@ -169,13 +169,13 @@ fn is_faster(resource: &Resource) -> bool {
     resource.position == Some(if less_is_better(resource) { Position::Low } else { Position::High })
 }
 
-/// The metric that a headline is of; `None` of what is none.
+/// The metric of a headline; `None` if it is not a headline.
 pub fn headline_metric(name: &str) -> Option<Metric> {
     let name = name.to_lowercase().replace(['-', '_'], " ");
     HEADLINES.iter().find(|(headline, _)| *headline == name).map(|(_, metric)| *metric)
 }
 
-/// Headlines and the metrics that they are of.
+/// Headlines and their metrics.
 const HEADLINES: [(&str, Metric); 4] = [
     ("core", metrics::CORE_CLOCK),
     ("memory bandwidth", metrics::MEMORY_BANDWIDTH),

@@ -1,4 +1,4 @@
-//! Wake-up latency: its distribution, and of what cyclictest's line shows the shortest, the average and the longest.
+//! Wake-up latency: its distribution; for cyclictest's lines, the minimum, average and maximum.
 
 use record::{Label, Measurement, Metric, Record, detail, metrics};
 
@@ -20,7 +20,7 @@ const WAKEUPS: [Field<Measurement>; 11] = [
     ("?#wake-ups", |m| m.summary.n.to_string()),
 ];
 
-/// The policy with its priority, where it has one.
+/// The policy with its priority, if it has one.
 fn policy(m: &Measurement) -> String {
     match m.labels.count(Label::Priority) {
         Some(priority) if priority > 0 => format!("{} {priority}", labelled(m, Label::Policy)),
@@ -28,7 +28,7 @@ fn policy(m: &Measurement) -> String {
     }
 }
 
-/// For each setting and policy: as it was seen, or with the wake-ups that a long one kept from happening (`corrected`).
+/// For each setting and policy: as measured, or including the wake-ups that a late one prevented (`corrected`).
 pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
         if corrected { "Wake-up latency, corrected for coordinated omission" } else { "Wake-up latency" };
@@ -43,7 +43,7 @@ pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
 
 const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
 
-/// Wake-ups of which only the shortest, the average and the longest are known: a row a place, `most` of them.
+/// Wake-ups of which only minimum, average and maximum are known: one row per place, at most `most`.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
     let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);

@@ -1,4 +1,4 @@
-//! A saved recording: what it was bound by, stretch by stretch, its curves, who had the CPUs, what a service waited for.
+//! A saved recording: what it was bound by in each stretch, its curves, which processes used the CPUs, what a service waited for.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::chart::{Axis, Band, Chart, Look, SUBJECTS, Scale, Series};
 use crate::table::Table;
 use crate::text::{capitalized, cut};
 
-/// Processes and threads that are shown, and the columns of their names.
+/// Maximum number of processes and threads shown, and the width of their names.
 const MOST_SHOWN: usize = 10;
 const NAME: usize = 24;
-/// What nobody had for more than this share of the time has no line.
+/// Items below this share of the time are omitted.
 const WORTH: f64 = 0.01;
-/// Nodes that have a line of their own.
+/// Maximum number of nodes with a line each.
 const NODES: usize = 4;
 
 /// What a whole recording was bound by, in a sentence: each verdict's share of the time, the largest first.
@@ -54,7 +54,7 @@ fn end(watch: &Watch) -> f64 {
     watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds)
 }
 
-/// That the processes which were watched have ended, and after how long.
+/// The note that the observed processes have ended, and after how long.
 pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     let seconds = services(watch).map(|service| service.seconds).sum();
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
@@ -65,7 +65,7 @@ pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     }
 }
 
-/// The time of day so many seconds after the record's start, UTC; with its day where the watch has several.
+/// The time of day this many seconds after the record's start, UTC; with the date if the recording spans several days.
 fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     let time = |at: f64| date::later(&record.started, at);
     let (Some(then), Some(first), Some(last)) = (time(at), time(0.0), time(end(watch))) else {
@@ -75,7 +75,7 @@ fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
 }
 
-/// The stretches: from when to when, what bound each; what was said of an interval in it, and who had most CPU time.
+/// The stretches: their times, what limited each, the sentence for one interval, and the process with the most CPU time.
 fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<Item> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
@@ -95,7 +95,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
     stretches.iter().map(tell).collect()
 }
 
-/// From when to when it was, how long, and what bound it with the share of its time.
+/// Its start, end and duration, and what bound it, with the share of its time.
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
@@ -111,14 +111,14 @@ fn percent(share: f64) -> String {
 struct Lines<'a> {
     watch: &'a Watch,
     x: Axis,
-    /// Where the watch begins on the axis, and seconds of a unit of it.
+    /// The start of the recording on the axis, and the axis unit in seconds.
     start: f64,
     unit: f64,
     bands: Vec<Band>,
 }
 
 impl<'a> Lines<'a> {
-    /// By the time of day, what bound each stretch behind them; by the time since start where that is not known.
+    /// By time of day, with the verdict of each stretch in the background; by time since start if the time of day is unknown.
     fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
         let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
         let start = start as f64;
@@ -132,7 +132,7 @@ impl<'a> Lines<'a> {
         Self { watch, x: Axis::time((start, start + end(watch))), start, unit: 1.0, bands }
     }
 
-    /// By the time since start: of several recordings.
+    /// By time since start: for several recordings.
     fn since_start(watch: &'a Watch) -> Self {
         let (name, unit) = match end(watch) {
             ..300.0 => ("s", 1.0),
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
         Series::line(name.into(), self.watch.moments.iter().filter_map(point).collect())
     }
 
-    /// What the others are compared with.
+    /// The reference for the others.
     fn reference(&self, name: &str, value: f64) -> Series {
         self.line(name, |_| Some(value)).with_look(Look::Reference)
     }
@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Lines of which some moment has more than next to nothing.
+/// Lines with a non-negligible value at some moment.
 fn worth<Of: Fn(&Interval) -> Option<f64>>(
     lines: &Lines,
     all: impl IntoIterator<Item = (&'static str, Of)>,
@@ -169,7 +169,7 @@ fn worth<Of: Fn(&Interval) -> Option<f64>>(
     drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
 }
 
-/// What it is compared with.
+/// Its reference.
 fn reference(watch: &Watch) -> Reference {
     Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
 }
@@ -179,12 +179,12 @@ pub(crate) fn highest_latency(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.slowest().map(|(_, ns)| ns)
 }
 
-/// The clock by dependent adds, as the probe has it.
+/// The clock by dependent adds, from the probe.
 pub(crate) fn probed_clock(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.clock_hz
 }
 
-/// Time that threads waited for a CPU, a second.
+/// Run-queue delay per second.
 fn delay(interval: &Interval) -> Option<f64> {
     interval.run_queue_delay.map(|delay| delay / interval.seconds.max(1e-9))
 }
@@ -274,7 +274,7 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     [busy, latency, draw("Core clock", clock_axis(), probed_clock)].into_iter().flatten().collect()
 }
 
-/// Its stretches, its curves, its results, and who did what.
+/// Its stretches, curves, results and processes.
 pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     let stretches = diagnose::stretches(watch);
     let items = describe_stretches(record, watch, &stretches);
@@ -285,7 +285,7 @@ pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     first.into_iter().chain(tables).collect()
 }
 
-/// A result of an interval: its name, its unit and what the interval has of it.
+/// A result of an interval: its name, unit and value.
 type FigureOf = (&'static str, &'static str, fn(&Interval) -> Option<f64>);
 
 const FIGURES: [FigureOf; 13] = [
@@ -304,7 +304,7 @@ const FIGURES: [FigureOf; 13] = [
     ("power", "W", |i| i.sensors.watts),
 ];
 
-/// The results of the whole recording, and the least and most that a moment had.
+/// The results of the whole recording, with the minimum and maximum over its moments.
 fn figures(watch: &Watch) -> Table {
     let mut table = Table::new("Over the whole recording", None, ["result", "#mean", "#least", "#most"]);
     let Some(whole) = watch.whole() else { return table };
@@ -334,7 +334,7 @@ fn figures(watch: &Watch) -> Table {
     table
 }
 
-/// Which processes used the CPUs: processes, or threads of those that were meant.
+/// Which processes used the CPUs: processes, or threads of the selected ones.
 fn who(watch: &Watch) -> Table {
     let seconds = watch.seconds().max(1e-9);
     let share = |of: f64| format!("{:.1}", of / seconds * 100.0);
@@ -373,7 +373,7 @@ fn who(watch: &Watch) -> Table {
     table
 }
 
-/// What threads waited for, and how often they were seen to: of a service, or of the busiest processes.
+/// What threads waited for, and how often: of a service, or of the busiest processes.
 fn waits(watch: &Watch) -> Table {
     let whole = watch.whole().unwrap_or_default().interval;
     let (title, waits, looks) = match &whole.service {
@@ -403,7 +403,7 @@ fn waits(watch: &Watch) -> Table {
     table
 }
 
-/// What the threads of a service did with their time.
+/// How the threads of a service spent their time.
 fn states(watch: &Watch) -> Table {
     let mut table = Table::new("What the service's threads did", None, ["state", "#time", "#threads"]);
     let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };

@@ -1,4 +1,4 @@
-//! Workloads and commands: a row for each number of threads and size of blocks; and what siblings are worth to them.
+//! Workloads and commands: one row per number of threads and block size; and the yield of siblings.
 
 use std::collections::HashMap;
 
@@ -13,22 +13,22 @@ use crate::shown::Shown;
 use crate::table::{Field, Table};
 use record::phrase::count_noun;
 
-/// Rows of a table; the rest is among all measurements.
+/// Maximum number of rows; the rest is among all measurements.
 const MOST: usize = 64;
 
-/// The tables that there are results for. `steps` are the results that the steps of scaling show already.
+/// The tables with results. `steps`: results already shown as scaling steps.
 pub(crate) fn tables(record: &Record, steps: &Shown) -> impl Iterator<Item = Table> {
     [workloads(record, steps), yields(record)].into_iter().filter(|table| !table.is_empty())
 }
 
-/// The keys that a row shows, or that do not show one row from another.
+/// Keys that a row shows, or that do not distinguish rows.
 const KEYS: [&str; 9] =
     ["workload", "threads", "placement", "setting", "bytes", "cpu", "source", "scope", "state"];
 
 /// The columns of results.
 const CELLS: usize = 6;
 
-/// Which column of results a measurement belongs to; `None` where it is not of a workload as a whole.
+/// The column of a measurement; `None` if it is not of a workload as a whole.
 fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
@@ -44,8 +44,7 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// What shows one row of a workload from another, in the order of the rows: threads (none where the record does not
-/// say how many), bytes of a block, placement, setting.
+/// What distinguishes rows of a workload, in row order: threads (none if not recorded), block size in bytes, placement, setting.
 type Variant = (Option<u64>, Option<u64>, String, String);
 
 fn variant(m: &Measurement) -> Variant {
@@ -57,7 +56,7 @@ fn variant(m: &Measurement) -> Variant {
     (threads, bytes, placement, labelled(m, Label::Setting))
 }
 
-/// A row: a workload, what shows it from another, and its results.
+/// A row: a workload, what distinguishes it, and its results.
 struct Row<'a> {
     name: &'a str,
     variant: Variant,
@@ -65,7 +64,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The time of another run than the throughput beside it, as a row of its own: of one run a pass takes one over the rate.
+    /// Times from a different run than the throughput, as a separate row: within one run, the time of a pass is the inverse of the rate.
     fn split_time(&mut self) -> Option<Self> {
         let (throughput, time) = (self.cells[0]?, self.cells[1]?);
         let of_passes = throughput.detail.get(detail::WORK)? == time.detail.get(detail::WORK)?;
@@ -79,13 +78,13 @@ impl Row<'_> {
         Some(Self { name: self.name, variant: self.variant.clone(), cells })
     }
 
-    /// Instructions a cycle, whose unit the heading shows.
+    /// Instructions per cycle; the heading shows the unit.
     fn ipc(&self, cell: usize) -> String {
         self.cells[cell].map_or(String::new(), bare_value)
     }
 }
 
-/// The columns; of one CPU alone the number of threads is none.
+/// The columns; without the number of threads if there is only one CPU.
 fn fields<'a>() -> [Field<Row<'a>>; 13] {
     [
         ("workload", |row| name_workload(row.name).to_owned()),
@@ -107,8 +106,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 13] {
     ]
 }
 
-/// A row a workload, number of threads, size of blocks and placement: its throughput, times, and IPC as declared and
-/// as counted side by side.
+/// One row per workload, number of threads, block size and placement: throughput, times, and declared and counted IPC side by side.
 fn workloads(record: &Record, steps: &Shown) -> Table {
     let mut shown = Shown::default();
     let mut rows: Vec<Row> = Vec::new();
@@ -193,7 +191,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     table.finished()
 }
 
-/// What all siblings of a core do together, over one alone.
+/// The throughput of all siblings of a core divided by that of one alone.
 fn yields(record: &Record) -> Table {
     let all: Vec<&Measurement> =
         record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();

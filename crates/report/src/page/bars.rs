@@ -6,7 +6,7 @@ use super::prose;
 use crate::chart::bars::{Bar, Bars, Form, Piece};
 use crate::text::keep_units;
 
-/// Bars below their title.
+/// Bars with their title.
 pub(super) fn draw(bars: &Bars) -> Markup {
     html! {
         @if !bars.rows.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn draw(bars: &Bars) -> Markup {
     }
 }
 
-/// What is written below a scale.
+/// The labels below a scale.
 pub(super) fn scale(ticks: &[(f64, String)]) -> Markup {
     html! {
         @if !ticks.is_empty() {
@@ -87,15 +87,15 @@ fn percent(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
 }
 
-/// Those between the ends are left out where the scale is too short for all.
+/// Those between the ends are omitted if the scale is too short for all.
 fn tick(at: f64) -> &'static str {
     if BETWEEN.contains(&at) { "at between" } else { "at" }
 }
 
-/// Where a result has room on both sides of its line.
+/// Positions at which a label has room on both sides of its line.
 const BETWEEN: std::ops::Range<f64> = 0.06..0.94;
 
-/// Under its line, but within the scale.
+/// Centred below its line, but within the scale.
 fn below(at: f64) -> String {
     let before = match at {
         _ if BETWEEN.contains(&at) => 50,

@@ -19,7 +19,7 @@ pub(super) fn header(c: &Comparison) -> Markup {
     }
 }
 
-/// The pictures, then what stands in words and tables.
+/// The charts, then the text and tables.
 pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
     let blocks = compare::blocks(c);
     if blocks.is_empty() {

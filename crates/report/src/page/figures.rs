@@ -19,21 +19,21 @@ use crate::terminal::is_scale;
 use crate::text::keep_units;
 use record::phrase::count_noun;
 
-/// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
+/// Maximum number of rows of a table of CPUs; with more, only the worst are shown. All are in the tables at the end of the page.
 const MOST: usize = 12;
 /// Room on the page.
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
-/// Rows that a table may have below a drawing of the same results before it waits to be opened.
+/// Maximum number of rows of a table below a chart of the same results; longer ones are collapsed.
 const SHORT: usize = 12;
-/// Letters of a table's rows of which two fit beside one another on a wide screen.
+/// Maximum width, in letters, at which two tables fit side by side on a wide screen.
 const NARROW: usize = 100;
 const INVENTORY: &str = "Inventory";
 const CONDITIONS: &str = "Noise and conditions";
 
-/// The sections of results: each with the name of its place on the page.
+/// The sections of results, each with its anchor on the page.
 pub(super) struct Figures {
     blocks: Vec<(String, Block)>,
-    /// In which of them the results of a metric stand, by the metric.
+    /// The section of each metric's results.
     places: HashMap<String, usize>,
     has_conditions: bool,
     has_inventory: bool,
@@ -71,7 +71,7 @@ impl Figures {
         }
     }
 
-    /// The section in which a result stands that evidence names: its id and title.
+    /// The section of a result cited as evidence: its id and title.
     pub(super) fn place(&self, from: &str) -> Option<(&str, &str)> {
         let metric = from.split(' ').next().unwrap_or_default();
         match metric.split('.').next() {
@@ -83,15 +83,14 @@ impl Figures {
         Some((id, &block.title))
     }
 
-    /// A link to where the metric behind a headline is explained.
+    /// A link to the explanation of a headline's metric.
     pub(super) fn headline_link(&self, resource: &str) -> Option<Markup> {
         let metric = headline_metric(resource)?.name();
         let is_there = self.places.contains_key(metric) && explained(metric).is_some();
         is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
-    /// A section for each kind of result: what it is, then its charts, maps and tables; and whether it is what was asked for, not
-    /// one of many.
+    /// A section for each kind of result: its description, then its charts, maps and tables; and whether it was requested on its own.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
             let layers =
@@ -109,7 +108,7 @@ impl Figures {
     }
 }
 
-/// What stands below one heading. `set_off`: as for [`table`].
+/// The contents of one section. `set_off`: as for [`table`].
 pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
     if block.is_empty() {
         return section(id, &block.title, html! {});
@@ -150,10 +149,10 @@ pub(super) fn block_section(id: &str, block: &Block, set_off: &str) -> Section {
     Section { small, ..section(id, &block.title, inside) }
 }
 
-/// Items of one kind that stand on a page.
+/// Maximum number of items of one kind on a page.
 const ITEMS: usize = 100;
 
-/// Things one below the other, what else there is of each folded.
+/// A list of items, each with its details collapsed.
 fn items(all: &[Item]) -> Markup {
     html! {
         ul {
@@ -173,7 +172,7 @@ fn items(all: &[Item]) -> Markup {
     }
 }
 
-/// Where a metric is explained.
+/// The link to a metric's explanation.
 fn word_id(metric: &str) -> String {
     format!("word-{}", slug(metric))
 }
@@ -195,7 +194,7 @@ fn drawing(chart: &Chart, id: &str) -> Markup {
     }
 }
 
-/// The whole inventory; open where it is what was asked for.
+/// The whole inventory; expanded if it was requested.
 pub(super) fn inventory(record: &Record, open: bool) -> Section {
     let sections = inventory_contents::sections(record);
     let inside = html! {
@@ -214,7 +213,7 @@ pub(super) fn inventory(record: &Record, open: bool) -> Section {
     section("inventory", INVENTORY, inside)
 }
 
-/// Where the noise stands, and the conditions before and after.
+/// The noise, and the conditions before and after.
 pub(super) fn conditions(record: &Record) -> Block {
     let noise = summary::noise(record).into_iter().map(Item::from).collect();
     let conditions = condition_contents::table(&record.conditions);
@@ -249,18 +248,18 @@ fn explained(metric: &str) -> Option<Term> {
     all.find(|(name, _)| *name == metric).map(|(name, text)| Term::parse(name, "Metrics", text))
 }
 
-/// Where a rule is explained.
+/// The link to a rule's explanation.
 fn rule_id(rule: &str) -> String {
     format!("rule-{}", slug(rule))
 }
 
-/// Every entry that a rule's name may lead to.
+/// Every entry that a rule's name may link to.
 static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
     let rules = Group::new("Findings", diagnose::GLOSSARY);
     Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])
 });
 
-/// What explains a rule: its own entry, else that of the metric of its name.
+/// The explanation of a rule: its own entry, otherwise that of the metric with its name.
 fn rule_entry(rule: &str) -> Option<&'static Term> {
     ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
@@ -270,8 +269,7 @@ pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
     html! { @if rule_entry(rule).is_some() { (link(&rule_id(rule), words)) } @else { (words) } }
 }
 
-/// What each rule that found something looks for, and what each metric of this record means. Links lead into an entry, which
-/// opens it.
+/// Explanations of each rule with a finding and of each metric of this record. A link expands its entry.
 pub(super) fn glossary(record: &Record, figures: &Figures) -> Section {
     let mut seen = BTreeSet::new();
     let findings = record.diagnosis.findings.iter();

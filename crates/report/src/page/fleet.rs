@@ -1,5 +1,5 @@
-//! A fleet as a page: the slow machines and why, a coloured table of each class, the distributions of its results. The
-//! slow machines stand first, then those farthest off.
+//! A fleet as a page: the slow machines and why they are slow, a coloured table of each class, the distributions of its results. Slow machines
+//! come first, then those farthest from the median.
 
 use maud::{Markup, html};
 use record::fleet::{Class, Family, Fleet, MachineRow};
@@ -10,18 +10,18 @@ use super::{Section, own_section, prose, section};
 use crate::chart::{Axis, Chart, Look, Mark, Scale, Series, bounds, svg, unit_of};
 use crate::contents::fleet;
 
-/// Machines of a class that have a row: the slow ones, then those farthest off.
+/// Maximum number of machines of a class with a row: the slow ones, then those farthest from the median.
 const MOST_ROWS: usize = 250;
-/// Results of a family that have a column: those in which the machines differ least, which show most.
+/// Results of a family with a column: those with the smallest spread, which are the most significant.
 const A_FAMILY: usize = 4;
-/// Bars of a histogram, and slow machines that it marks.
+/// Number of bars of a histogram, and of slow machines that it marks.
 const BARS: usize = 20;
 const MARKED: usize = 3;
-/// Classes with tables, and classes that have a row in theirs.
+/// Maximum number of classes with tables, and with a row in the list.
 const MOST_CLASSES: usize = 12;
 const MOST_LISTED: usize = 50;
 
-/// What stands below the answer, with a section for each of the largest classes.
+/// The details below the answer, with a section for each of the largest classes.
 pub(super) fn sections(of: &Fleet) -> Vec<Section> {
     let mut sections: Vec<Section> = fleet::blocks(of, MOST_LISTED).iter().map(own_section).collect();
     let classes = of.classes.iter().enumerate().take(MOST_CLASSES).filter(|(_, class)| class.machines > 1);
@@ -33,7 +33,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
     sections
 }
 
-/// Which results have a column: by their index in the class, in its order.
+/// Which results have a column, by index in the class.
 fn columns(class: &Class) -> Vec<usize> {
     let scale = |at: &usize| class.figures.get(*at).and_then(|figure| figure.scale).unwrap_or(0.0);
     let of_family = Family::ALL.iter().flat_map(|family| {
@@ -47,7 +47,7 @@ fn columns(class: &Class) -> Vec<usize> {
     of_family.collect()
 }
 
-/// How far a machine is off in its worst result.
+/// The deviation of a machine in its worst result.
 fn worst(row: &MachineRow) -> f64 {
     row.cells.iter().flatten().map(|cell| if cell.speed < 0.99 { cell.z } else { 0.0 }).fold(0.0, f64::max)
 }

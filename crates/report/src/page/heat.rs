@@ -1,5 +1,5 @@
-//! A matrix as a table whose cells are shaded, the slower the darker, with its legend. Of a large one the cells are too small for
-//! their results, which another table has.
+//! A matrix as a table of shaded cells (slower is darker) with its legend. In a large one, cells are too small for values, which are in another
+//! table.
 
 use maud::{Markup, html};
 
@@ -8,9 +8,9 @@ use crate::chart::heat::{Head, Heat};
 
 /// Shades, `h0` to `h7` in the style sheet.
 const SHADES: usize = 8;
-/// Most columns with the results written in their cells.
+/// Maximum number of columns with values in the cells.
 const WRITTEN: usize = 20;
-/// Pixels that the columns of a larger matrix share, and the largest and smallest size of its cells.
+/// Width in pixels of a larger matrix, and the largest and smallest size of its cells.
 const SHARED: usize = 768;
 const SIZES: (usize, usize) = (2, 22);
 
@@ -34,7 +34,7 @@ pub(super) fn draw(heat: &Heat) -> Markup {
     }
 }
 
-/// The names of columns and rows, and the cells. `written`: with names and results, not those of groups alone.
+/// The names of columns and rows, and the cells. `written`: with names and values, not only those of groups.
 fn cells(heat: &Heat, written: bool) -> Markup {
     let (across, down) = (groups(&heat.columns), groups(&heat.rows));
     let leading = usize::from(down.len() > 1) + usize::from(written);
@@ -74,7 +74,7 @@ fn cells(heat: &Heat, written: bool) -> Markup {
     }
 }
 
-/// Neighbours that belong together; all of them where groups of one would show nothing.
+/// Neighbours that belong together; a single group if every group has one member.
 fn groups(heads: &[Head]) -> Vec<&[Head]> {
     let groups: Vec<&[Head]> = heads.chunk_by(|a, b| a.group == b.group).collect();
     if groups.iter().all(|group| group.len() == 1) { vec![heads] } else { groups }

@@ -1,5 +1,5 @@
-//! A record as one HTML page: no outside reference, no script but one that sorts tables; opens from a mail, prints, follows light and dark,
-//! and is readable on a phone.
+//! A record as one HTML page: no external references, and no script except one that sorts tables; it opens from a mail, prints, supports light
+//! and dark, and is readable on a phone.
 
 mod bars;
 mod compare;
@@ -20,14 +20,14 @@ use crate::text::{clean, clean_page, cut, keep_units};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Sorts a table by the column whose head is clicked. A page is whole without it.
+/// Sorts a table by the clicked column heading. A page works without it.
 const SCRIPT: &str = include_str!("sort.js");
 
-/// Nothing may be loaded, and nothing run but the script whose SHA-256 this is, whatever a string of the machine manages to look like.
+/// Whatever the strings from the machine contain, nothing may be loaded, and nothing may run except the script with this SHA-256.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
                       script-src 'sha256-T3mVxBJylcKBl8tVKPsit5vG2SUHLQW3XBHde306puU='";
 
-/// Letters of the verdict in the title of a window.
+/// Maximum length of the verdict in a window title.
 const TITLE: usize = 120;
 
 /// The whole page of a record: the verdict, what was asked for, the headlines, what costs speed, the evidence, and what could not be seen.
@@ -87,7 +87,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     page((&head.0, &head.1), &record.tool, &summary::header(record), &sections)
 }
 
-/// Records side by side as a page; `records` are those of the comparison, in its order.
+/// Records side by side as a page; `records`: those of the comparison, in the same order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
     page(
         ("linespeed compare", &contents::compare::title(comparison)),
@@ -123,17 +123,17 @@ fn own_section(block: &Block) -> Section {
     block_section(&slug(&block.title), block, "")
 }
 
-/// What stands below one heading.
+/// The contents of one section.
 struct Section {
-    /// Where links lead; no two on a page are alike.
+    /// Its anchor, unique on the page.
     id: String,
     title: String,
     inside: Markup,
-    /// Whether two of it fit beside one another on a wide screen.
+    /// Whether two of them fit side by side on a wide screen.
     small: bool,
 }
 
-/// A section; one without anything in it is left out.
+/// A section; empty ones are omitted.
 fn section(id: &str, title: &str, inside: Markup) -> Section {
     Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }
@@ -192,7 +192,7 @@ fn slug(name: &str) -> String {
     name.chars().take(60).map(letter).collect()
 }
 
-/// Prose with `names` between backticks set as code, and results kept with their units.
+/// Prose with `names` in backticks set as code, and values kept on one line with their units.
 fn prose(text: impl std::fmt::Display) -> Markup {
     html! {
         @for (number, part) in text.to_string().split('`').enumerate() {

@@ -1,4 +1,4 @@
-//! The machine's shape as boxes in boxes.
+//! The machine's shape as nested boxes.
 
 use maud::{Markup, html};
 use record::{CpuList, Machine};
@@ -8,14 +8,14 @@ use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree, without_cpus};
 use record::phrase::count_noun;
 
-/// Above this many CPUs, parts alike are one box from the caches inwards: a box a core would be a wall.
+/// Above this many CPUs, similar parts inside the caches share one box, since one box per core would be too many.
 const WIDE: usize = 256;
-/// So many members of such a box are written out.
+/// Maximum number of members of such a box that are listed.
 const MEMBERS: usize = 16;
 /// Shorter lists of CPUs stay on one line.
 const UNBROKEN: usize = 30;
 
-/// The picture, and how CPU numbers lie on packages.
+/// The drawing, and how CPU numbers map to packages.
 pub(super) fn section(machine: &Machine) -> Section {
     let root = tree(machine);
     let wide = root.cpus.len() > WIDE;

@@ -18,16 +18,16 @@ use crate::contents::figures::{line_speed, share_of};
 use crate::contents::{finding, listed, loss_breakdown, summary};
 use crate::text::{clean, cut, keep_units};
 
-/// Share of line speed from which nothing is amiss, where no finding shows otherwise.
+/// Above this share of line speed, a resource is fine unless a finding shows otherwise.
 const WELL: f64 = 0.9;
-/// Where all losses stand.
+/// The link to all losses.
 const LOSSES: &str = "losses";
-/// Letters of a command line that are shown.
+/// Maximum number of letters shown of a command line.
 const COMMAND: usize = 200;
-/// Places of its results that a finding leads to.
+/// Maximum number of links from a finding to its results.
 const PLACES: usize = 3;
 
-/// What stands below the verdict: the machine, what was run on it, and when.
+/// The lines below the verdict: the machine, what was run, and when.
 pub(super) fn header(record: &Record) -> Markup {
     // That other tools measured is no alarm.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
@@ -45,7 +45,7 @@ pub(super) fn header(record: &Record) -> Markup {
     }
 }
 
-/// How far from line speed each resource is: what was measured beside what is typical and what is the most, each on its own scale.
+/// The distance of each resource from line speed: measured, typical and maximum, each on its own scale.
 pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     let resources = &record.diagnosis.resources;
     let inside = html! {
@@ -58,7 +58,7 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
                     li { span class="key tick" {} " ceiling, or best here" }
                     li { span class="key dot f0" {} " measured" }
                     @if resources.iter().any(|resource| compared(resource).is_some()) {
-                        li { span class="key dot ring f0" {} " measured like the typical results" }
+                        li { span class="key dot ring f0" {} " measured with the method of the typical results" }
                     }
                 }
                 ul class="rows" {
@@ -71,12 +71,12 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     section("line-speed", "How far from line speed", inside)
 }
 
-/// The result that was measured like the published ones, where it is another.
+/// The result measured like the published ones, if it is a different one.
 fn compared(resource: &Resource) -> Option<f64> {
     resource.typical.as_ref().and_then(|typical| typical.compared)
 }
 
-/// A resource on its own scale, from 0 to beyond all of it, and what is written below.
+/// A resource on its own scale, from 0 to beyond its maximum, and the labels below.
 fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, String)>) {
     let unit = resource.unit.as_str();
     let typical = resource.typical.as_ref().map(|typical| (typical.low, typical.high));
@@ -94,7 +94,7 @@ fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, S
         Piece::at(at(best), Form::Tick, Fill::Same, format!("ceiling, or best here: {}", figure(best)))
     }));
     pieces.extend(compared(resource).map(|value| {
-        let says = format!("measured like the typical results: {}", figure(value));
+        let says = format!("measured with the method of the typical results: {}", figure(value));
         Piece::at(at(value), Form::Ring, fill, says)
     }));
     let measured = !summary::is_untold(record, resource);
@@ -104,7 +104,7 @@ fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, S
     (bar, scale.ticks(5).into_iter().map(|(value, text)| (at(value), text)).collect())
 }
 
-/// The worst finding that takes from a resource: its number on the page.
+/// The worst finding on a resource: its number on the page.
 fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Finding)> {
     let findings = record.diagnosis.findings.iter().enumerate();
     let takes = |(_, finding): &(usize, &Finding)| {
@@ -248,7 +248,7 @@ fn advice(word: &str, remedy: &Remedy) -> Markup {
     }
 }
 
-/// What could not be seen.
+/// What could not be measured.
 pub(super) fn unseen(record: &Record) -> Section {
     let items = summary::unseen(record);
     let inside = html! {

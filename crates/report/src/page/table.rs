@@ -7,17 +7,17 @@ use crate::text::width;
 
 /// Columns of a table that fit on paper.
 const PAPER: usize = 20;
-/// Letters of a table's rows that a phone shows; a wider one shows that it scrolls.
+/// Maximum width of a table on a phone, in letters; a wider one indicates that it scrolls.
 const PHONE: usize = 40;
-/// Letters from which a cell of words may be broken; shorter ones stay on one line.
+/// Minimum length at which a text cell may wrap; shorter ones stay on one line.
 const LONG: usize = 28;
 
-/// What shows on a phone that more stands beside.
+/// The hint on a phone that the table continues to the right.
 pub(super) fn hint() -> Markup {
     html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
 }
 
-/// Letters of a table's rows, the widest cell of each column.
+/// The width of a table's rows in letters: the sum of the widest cell of each column.
 pub(super) fn letters(table: &Table) -> usize {
     let column = |at: usize, head: &str| {
         let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
@@ -26,8 +26,8 @@ pub(super) fn letters(table: &Table) -> usize {
     table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
 }
 
-/// A table in a box of its own, which scrolls where the table is wider than the page. `set_off`: the class of rows that are set off,
-/// where gain and loss have none of their own.
+/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of highlighted rows, if gain and loss have no
+/// class.
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }

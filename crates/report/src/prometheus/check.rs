@@ -5,7 +5,7 @@ use record::date;
 
 use super::Exposition;
 
-/// What a check came to; `time`: when it was made, as records have it.
+/// The outcome of a check; `time`: when it was made, as in records.
 pub fn check(check: &Check, time: &str) -> String {
     let mut text = Exposition::default();
     let known = check.outcome != Outcome::OtherClass;

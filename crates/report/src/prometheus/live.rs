@@ -5,7 +5,7 @@ use record::live::{Interval, Sampled};
 
 use super::Exposition;
 
-/// What samples of user mode wait for, where some could be read.
+/// What user-mode samples wait for, if some could be read.
 fn shares(sampled: Option<&Sampled>) -> Vec<(&'static str, f64)> {
     let read = sampled.filter(|sampled| sampled.decoded() > 0);
     read.map_or(Vec::new(), |seen| {

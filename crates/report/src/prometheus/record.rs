@@ -1,4 +1,4 @@
-//! A record: its results, what it found, and what the machine has.
+//! A record: its results, findings and inventory.
 
 use record::diagnosis::Severity;
 use record::difference::Verdict;
@@ -7,7 +7,7 @@ use record::{Ended, Label, Measurement, Record, date};
 
 use super::Exposition;
 
-/// Metrics whose names would hold a unit twice, or an ending that Prometheus keeps for other types.
+/// Metrics whose names would contain a unit twice, or a suffix that Prometheus reserves for other types.
 const RENAMED: [(Metric, &str); 4] = [
     (metrics::CORE_IPC, "core_instructions_per_cycle"),
     (metrics::COUNTER_COUNT, "counter_events"),
@@ -15,10 +15,10 @@ const RENAMED: [(Metric, &str); 4] = [
     (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
-/// Labels that were measured themselves: each run would make series of its own.
+/// Labels that are measured values: each run would create new series.
 const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
 
-/// A unit as it ends a name, and how many of it one of the record's is.
+/// A unit as a name suffix, and the conversion factor from the record's unit.
 fn base_unit(unit: &str) -> (&str, f64) {
     match unit {
         "Hz" => ("_hertz", 1.0),
@@ -33,7 +33,7 @@ fn base_unit(unit: &str) -> (&str, f64) {
     }
 }
 
-/// A metric's name with its base unit, `part` before that, and by what its results are divided.
+/// A metric's name with its base unit, preceded by `part`, and the divisor of its results.
 fn name(metric: &Definition, part: &str) -> (String, f64) {
     let (unit, divisor) = base_unit(metric.unit);
     let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
@@ -44,8 +44,8 @@ fn name(metric: &Definition, part: &str) -> (String, f64) {
     (name, divisor)
 }
 
-/// A record whose diagnosis is filled in. Results in doubt are counted, and left out; so are those from each node or core to each,
-/// and those at a load that was itself measured.
+/// A record with its diagnosis. Unreliable results are counted and omitted; results for each pair of nodes or cores, and those at a measured
+/// load, are omitted.
 pub fn record(record: &Record) -> String {
     let mut text = Exposition::default();
     about(&mut text, record);
@@ -72,7 +72,7 @@ fn about(text: &mut Exposition, record: &Record) {
     text.one("run_figures_in_doubt", doubted as f64);
 }
 
-/// What the machine has.
+/// The machine's inventory.
 fn inventory(text: &mut Exposition, record: &Record) {
     let machine = &record.machine;
     let cpus = [("present", machine.counts.cpus_present), ("online", machine.counts.cpus_online)];
@@ -97,7 +97,7 @@ fn findings(text: &mut Exposition, record: &Record) {
     text.add("finding_loss_ratio", "finding", losses);
 }
 
-/// A result, and of a distribution its maximum.
+/// A result, and the maximum of a distribution.
 fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     let has = |label: Label| m.labels.get(label).is_some();
     let matrix = has(Label::From) && has(Label::To);

@@ -1,5 +1,4 @@
-//! The answer of a run on one screen: a verdict, the headlines, the worst findings, what could not be seen, how noisy it was, which
-//! machine it was, and where the rest is.
+//! The answer of a run on one screen: verdict, headlines, worst findings, what could not be measured, noise, machine, and where the rest is.
 
 use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
@@ -14,7 +13,7 @@ use crate::contents::{conditions, summary, verdict};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, longest, pad_left, pad_right, width};
 
-/// Things that are withheld, shown by name.
+/// Maximum number of withheld results shown by name.
 const WITHHELD: usize = 6;
 
 pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
@@ -24,7 +23,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
     foot(screen, record, shown_by);
 }
 
-/// The answer in a sentence, below what stands above everything.
+/// The answer in a sentence, below the line above everything.
 pub(super) fn begin(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         screen.line(&[Span::strong(banner)]);
@@ -32,7 +31,7 @@ pub(super) fn begin(screen: &mut Screen, record: &Record) {
     screen.clipped(2, |screen| screen.paragraph(&[], Tone::Strong, verdict::verdict(record)));
 }
 
-/// How noisy it was, which machine it was, and when: what stands below the findings. A result that is cut is another result.
+/// The footer below the findings: noise, machine and time. Values are never truncated.
 fn conditions_and_machine(screen: &mut Screen, record: &Record) {
     noise(screen, record);
     let withheld: Vec<String> = record
@@ -58,17 +57,17 @@ pub(super) fn noise(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// When and with what it was measured. How the run ended is not cut: where there is no room the version is left out.
+/// When and by which version it was measured. How the run ended is never truncated: without room, the version is omitted.
 pub(super) fn origin(screen: &mut Screen, record: &Record) {
     let whole = summary::origin(record);
     let fits = !screen.is_terminal() || width(&clean(&whole)) <= screen.width();
     screen.paragraph(&[], Tone::Quiet, if fits { whole } else { summary::run(record) });
 }
 
-/// Lines of the foot below the findings: noise, machine, run, and where the rest is.
+/// Lines of the footer below the findings: noise, machine, run, and where the rest is.
 const BELOW: usize = NOISE + MACHINE + 2;
 
-/// The worst findings as far as there is room, what could not be seen, how noisy it was, the machine, and where the rest is.
+/// As many of the worst findings as fit, what could not be measured, noise, machine, and where the rest is.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let lost = lost(record);
     let room = screen.left(usize::from(!lost.is_empty()) + BELOW);
@@ -78,7 +77,7 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
     more(screen, record, shown_by, shown);
 }
 
-/// Where the rest is: in the record, or, where none was kept, what the same run shows with `--all`; `shown`: findings that were shown.
+/// Where the rest is: in the record, or, if none was saved, in the same run with `--all`; `shown`: number of findings shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
     // Who reads it in a comment has no such file.
     if !screen.is_terminal() {
@@ -103,8 +102,7 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     });
 }
 
-/// What could not be seen and why, in so many lines at most; of those that there is no room for it is shown how many they are, and
-/// which command has them.
+/// What could not be measured and why, in at most this many lines; for the others, their number and the command that shows them.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
         return;
@@ -130,7 +128,7 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
     screen.short(most, "", "  ", line);
 }
 
-/// The machine in two lines, three where the processor's name is long, below what stands above everything.
+/// The machine in two lines, or three if the processor's name is long, below the line above everything.
 pub(super) fn identity(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         screen.line(&[Span::strong(banner)]);
@@ -145,7 +143,7 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The headlines; `shows_beside`: with what stands beside them where that needs a line of its own.
+/// The headlines; `shows_beside`: with related facts that need a separate line.
 pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
@@ -191,14 +189,14 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     }
 }
 
-/// Its share of line speed; of what has none, where it stands among its peers.
+/// Its share of line speed; without one, its position among its peers.
 fn stands(resource: &Resource) -> String {
     let is_judged = matches!(resource.position, Some(Position::Low | Position::Normal | Position::High));
     let position = || summary::position(resource).filter(|_| is_judged).map(str::to_owned);
     share_of(resource).or_else(position).unwrap_or_else(|| "-".to_owned())
 }
 
-/// What could not be seen, with its reasons; of what was measured in part how much that is.
+/// What could not be measured, with reasons; for partial measurements, their extent.
 fn lost(record: &Record) -> Vec<(String, String)> {
     let (impossible, others): (Vec<_>, Vec<_>) =
         summary::unseen(record).into_iter().partition(|group| group.state == State::Impossible);

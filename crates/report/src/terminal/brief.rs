@@ -1,4 +1,4 @@
-//! The answers of `scale`, `overhead` and `compare` on one screen; their reports go before them where they are asked for.
+//! The answers of `scale`, `overhead` and `compare` on one screen, preceded by their full reports on request.
 
 use record::{Comparison, Record};
 
@@ -12,12 +12,13 @@ use crate::paint::Tone;
 use crate::table::Table;
 use crate::text::cut_words;
 
-/// Lines below the tables of layers: noise, machine, run, what could not be seen, where the rest is.
+/// Lines below the tables of layers: noise, machine, run, what could not be measured, where the rest is.
 const OVERHEAD_FOOT: usize = 4 + NOISE + MACHINE;
-/// Columns of a sentence in a table.
+/// Width of a sentence in a table.
 const CELL: usize = 48;
 
-/// What a command or recipe gives on one CPU to all of them. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The throughput of a command or recipe on one CPU to all of them. `shown_by`: the
+/// name that `linespeed show` accepts for this record, if it was saved.
 pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     if let Some(early) = scale::early(record) {
@@ -42,8 +43,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
     answer::foot(screen, record, shown_by);
 }
 
-/// The overhead of each layer: the layers, the cost of each step between them, and what that shows of published
-/// conclusions.
+/// The overhead of each layer: the layers, the cost of each step between them, and what that shows about published conclusions.
 pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     answer::begin(screen, record);
@@ -78,7 +78,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     answer::foot(screen, record, shown_by);
 }
 
-/// Who is how much faster, and why.
+/// Which is faster, by how much, and why.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
     // Of recordings the tables are short, and are the answer.
     if is_of_watches(c) {

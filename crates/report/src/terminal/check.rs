@@ -1,4 +1,4 @@
-//! What `linespeed check` prints: one line with what differs, and everything checked if asked for.
+//! The output of `linespeed check`: one line with the differences, and on request every check.
 
 use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
@@ -8,11 +8,11 @@ use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
 
-/// What node-problem-detector keeps of a line, and a terminal shows of it.
+/// The length of a line that node-problem-detector keeps and a terminal shows.
 const WIDEST: usize = 80;
-/// What shows where the rest stands.
+/// The hint where to find the rest.
 const MORE: &str = ": -v";
-/// Columns that a value may take in the line: a list of mitigations, for instance, takes more.
+/// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
 const WIDEST_VALUE: usize = 28;
 
 /// The line, of at most 80 columns. `baseline`: what it was compared with, in a few words.
@@ -30,12 +30,12 @@ fn compose(check: &Check, baseline: &str) -> String {
     let unseen = not_judged.unwrap_or_else(|| unseen(check));
     match check.outcome {
         Outcome::Good => good(check, baseline, unseen),
-        Outcome::OtherClass => listed("baseline of another kind: ", facts.collect(), ""),
+        Outcome::OtherClass => listed("baseline of a different kind: ", facts.collect(), ""),
         Outcome::Setting | Outcome::Defect => listed("", slow.chain(facts).collect(), &unseen),
     }
 }
 
-/// That nothing is off; what could not be compared comes first where it is most of it, and the baseline goes where there is no room.
+/// The line if nothing differs; facts that could not be compared come first if they are the majority, and the baseline is dropped without room.
 fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let all = check.figures.len();
     let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
@@ -43,7 +43,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let (lead, rest) = match &check.busy {
         Some(busy) => {
             let used = units::significant(busy.by_others);
-            (format!("speed not judged, other processes used {used} of {} CPUs; ", busy.cpus), vec![])
+            (format!("speed not judged: other processes used {used} of {} CPUs; ", busy.cpus), vec![])
         }
         None if noisy > known => (format!("{noisy} of {all} results too noisy; otherwise "), vec![unseen]),
         None if noisy > 0 => (String::new(), vec![format!("{noisy} too noisy"), unseen]),
@@ -63,7 +63,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
 
-/// What could not be seen here.
+/// What could not be read here.
 fn unseen(check: &Check) -> String {
     match check.not_seen.as_slice() {
         [] => String::new(),
@@ -78,7 +78,7 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// As many as have room behind the words, and how many more there are.
+/// As many as fit after the words, and the number of others.
 fn listed(words: &str, all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -114,7 +114,7 @@ fn slower(figure: &Figure) -> String {
     format!("{what} at {} of the baseline", units::percent_to(figure.speed, 2))
 }
 
-/// `Governor` as it stands within a sentence; `SMT` stays.
+/// `Governor` in lower case for the middle of a sentence; `SMT` stays.
 fn in_a_sentence(text: &str) -> String {
     let mut signs = text.chars();
     match (signs.next(), text.chars().nth(1)) {
@@ -123,8 +123,8 @@ fn in_a_sentence(text: &str) -> String {
     }
 }
 
-/// The line, below it what drains the node if wanted, and with `all` every fact that differs or could not be seen and
-/// every result.
+/// The line, followed by the command that drains the node if requested, and with `all` every fact that differs or could not be read, and every
+/// result.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
     // All stands below it then.
@@ -145,10 +145,10 @@ const FACTS: [Field<FactOff>; 3] = [
     ("baseline", |fact| fact.baseline.clone().unwrap_or("-".to_owned())),
 ];
 
-/// Facts that agree: what is here is in the baseline.
+/// Facts that agree with the baseline.
 const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
 
-/// The columns of results, each with whether others were too busy to judge it.
+/// The columns of results, with whether other processes were too busy to judge each.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
         ("result", |(figure, _)| figure.what.to_string()),
@@ -169,7 +169,7 @@ fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     ]
 }
 
-/// All that was looked at.
+/// Every check.
 fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     let mut section = |title: &str, fields: &[Field<FactOff>], facts: &[FactOff]| {
         let mut table = Table::with_fields(title, None, fields);
@@ -273,12 +273,12 @@ mod tests {
         OK: 31 facts, 1 result match node1; 1 too noisy
         2 of 3 results too noisy; otherwise OK: 31 facts, 1 result match node1
         OK: 31 facts, 1 result match node1; 1 too noisy
-        speed not judged, other processes used 1.23 of 2 CPUs; OK: 31 facts match node1
+        speed not judged: other processes used 1.23 of 2 CPUs; OK: 31 facts match node1
         SMT off, not on; speed not judged
         triad, all CPUs at 80 % of the baseline
         OK: 31 facts match node1; speed not tested; not seen: firmware
         memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
-        baseline of another kind: memory devices 15, not 16
+        baseline of a different kind: memory devices 15, not 16
         ");
         let shown = check(
             &a_check(Outcome::Defect, all, Vec::new()),

@@ -1,4 +1,4 @@
-//! How wide the columns of a table are, and which of them there is room for.
+//! The widths of a table's columns, and which of them fit.
 
 use std::borrow::Cow;
 
@@ -7,29 +7,29 @@ use crate::text::{clean, width, wrap};
 
 /// Spaces between the columns of a table.
 pub(super) const GAP: usize = 2;
-/// Words are not squeezed into columns narrower than this; the table is then written row by row.
+/// Minimum width of a text column; below it, the table is written row by row.
 pub(super) const LEAST_COLUMN: usize = 12;
-/// A column that may be left out is, where its words would take more lines of a row than this.
+/// An optional column is omitted if its text would need more lines per row than this.
 const MOST_LINES: usize = 2;
 
-/// How the headings of a table stand.
+/// How the headings of a table are laid out.
 #[derive(Clone, Copy, PartialEq)]
 enum Heads {
     /// In one line.
     Whole,
-    /// In several, so that a column is as wide as its cells and the longest word of its heading.
+    /// On several lines, so that a column is as wide as its cells and the longest word of its heading.
     Wrapped,
 }
 
-/// What a column that is squeezed may do to its words.
+/// How a narrow column may break its words.
 #[derive(Clone, Copy, PartialEq)]
 enum Words {
-    /// None is broken: names stay whole, to be read, searched and copied.
+    /// No word is broken: names stay whole, to be read, searched and copied.
     Whole,
     Broken,
 }
 
-/// As much of a table as `room` columns hold, with the widths of its columns; `None` where that is no table.
+/// As much of a table as fits `room` columns, with the widths of its columns; `None` if that is not a table.
 pub(super) fn fitting(table: &Table, room: usize) -> Option<(Cow<'_, Table>, Vec<usize>)> {
     for heads in [Heads::Whole, Heads::Wrapped] {
         let mut shown = Some(Cow::Borrowed(table));

@@ -19,7 +19,7 @@ pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> St
     screen.blank();
 }
 
-/// Who is how much faster and why, and what is compared.
+/// Which is faster, by how much and why, and what is compared.
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {

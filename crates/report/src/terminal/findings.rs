@@ -1,4 +1,4 @@
-//! The worst findings of a record: what, its cost, one command.
+//! The worst findings of a record: the finding, its cost, one command.
 
 use record::Record;
 use record::diagnosis::Finding;
@@ -8,11 +8,11 @@ use crate::contents::{finding, summary};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, longest, width};
 
-/// Findings that are shown.
+/// Maximum number of findings shown.
 const MOST: usize = 3;
 
-/// The worst findings: what, its cost, one command (where a knob fixes it and the record has a name, `linespeed fix`), and what
-/// explains it. One for which there is no room whole is not begun, but the first, whose title is cut. Returns how many were shown.
+/// The worst findings: the finding, its cost, one command (`linespeed fix` if a knob fixes it and the record has a name), and the command that
+/// explains it. A finding is shown only if it fits completely, except for the first, whose title may be truncated. Returns how many were shown.
 pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by:
     shown
 }
 
-/// What stands below a finding's title: its cost, one command, and the command that explains it, behind the cost where it fits.
+/// The lines below a finding's title: its cost, one command, and the command that explains it, after the cost if it fits.
 fn below_title(screen: &Screen, finding: &Finding, number: usize, shown_by: Option<&str>) -> Vec<String> {
     let columns = screen.width().saturating_sub(3);
     let fits = |line: &str| width(&clean(line)) <= columns;
@@ -70,7 +70,7 @@ fn below_title(screen: &Screen, finding: &Finding, number: usize, shown_by: Opti
     }
 }
 
-/// What fixes it where it is a knob: which, and to what; the last is the command alone.
+/// The command that fixes it if it is a knob, with the knob and its value, and the command alone.
 fn fix(finding: &Finding, number: usize, shown_by: &str, typed: impl Fn(&str) -> String) -> Vec<String> {
     let Some(set) = finding.knob() else { return Vec::new() };
     let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
@@ -79,7 +79,7 @@ fn fix(finding: &Finding, number: usize, shown_by: &str, typed: impl Fn(&str) ->
     vec![format!("{command} ({sets}, measures before and after)"), format!("{command} ({sets})"), command]
 }
 
-/// The first command that fits a line; where none does, the first advice in words.
+/// The first command that fits on a line; if none does, the first advice in words.
 fn remedy(finding: &Finding, room: usize, typed: impl Fn(&str) -> String) -> Option<String> {
     let commands = finding.remedy.iter().filter_map(|remedy| remedy.command.as_deref());
     let commands = commands.map(|command| clean(&typed(command)));

@@ -1,4 +1,4 @@
-//! A fleet on the terminal: one screen, however many machines.
+//! A fleet on the terminal: one screen for any number of machines.
 
 use record::fleet::Fleet;
 
@@ -8,7 +8,7 @@ use super::screen::Screen;
 use crate::contents::fleet;
 use crate::paint::Tone;
 
-/// The slow machines and why, first; the classes; what could not be compared.
+/// First the slow machines and why they are slow, then the classes, then what could not be compared.
 pub fn fleet(screen: &mut Screen, of: &Fleet, all: bool) {
     screen.begin_answer(all);
     screen.paragraph(&[], Tone::Strong, fleet::title(of));

@@ -1,4 +1,4 @@
-//! What was made of other tools' output: `linespeed import`.
+//! The result of importing other tools' output: `linespeed import`.
 
 use record::Record;
 use record::import::{Contradiction, Origin, Output, Withheld};
@@ -12,7 +12,7 @@ use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Where a record is kept.
+/// Where a record is saved.
 pub struct Kept {
     /// Its file.
     pub place: String,
@@ -28,9 +28,8 @@ impl Kept {
     }
 }
 
-/// What was made of other tools' output, on one screen: the machines, what was recognised, the first results, and where the records
-/// are. Above it, if `all` is set, every result and line, those that nobody understood among them: without that the
-/// caller shows how many they are.
+/// The imported data on one screen: the machines, the recognised output, the first results, and where the records are. Above it, with `all`,
+/// every result and line, including those that were not understood; otherwise the caller shows their number.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
         write_all(screen, records);
@@ -55,14 +54,14 @@ pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool)
     }
 }
 
-/// What a machine is called, and what it is.
+/// The name of a machine, and its description.
 fn name(record: &Record) -> Vec<String> {
     let name = record.import.as_ref().and_then(|import| import.name.as_deref());
     let name = name.filter(|name| Some(*name) != record.machine.hostname.as_deref()).map(clean);
     name.into_iter().chain(summary::machine(record)).collect()
 }
 
-/// One machine in a screen; `all`: its results stand above.
+/// One machine on a screen; `all`: its results are above.
 fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
@@ -113,7 +112,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     }
 }
 
-/// Of several machines what each is, what was recognised, and where its record is.
+/// For several machines: the description of each, what was recognised, and where its record is.
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(ROWS) {
         let Some(import) = &record.import else { continue };
@@ -133,7 +132,7 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     }
 }
 
-/// The reports of the records, with all that was read.
+/// The reports of the records, with everything that was read.
 fn write_all(screen: &mut Screen, records: &[Record]) {
     for record in records {
         let Some(import) = &record.import else { continue };

@@ -1,4 +1,4 @@
-//! What a machine is: every fact, or what fits one screen.
+//! The inventory of a machine: every fact, or what fits on one screen.
 
 use record::Record;
 
@@ -9,7 +9,7 @@ use crate::contents::{self, essentials, summary};
 use crate::paint::Span;
 use crate::text::{clean, width};
 
-/// What the machine is and how it is set up, section by section, one fact per line, always in the same order.
+/// The machine and its settings, section by section, one fact per line, always in the same order.
 pub fn inventory(screen: &mut Screen, record: &Record) {
     let sections = contents::inventory::sections(record);
     let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
@@ -23,13 +23,13 @@ pub fn inventory(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The facts that are asked for first, in so many lines.
+/// The most important facts, in this many lines.
 pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
     let facts = essentials::facts(record);
     screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
-/// What the machine is on one screen, first what of it costs speed; every fact above it, if `all` is set. `more`: what shows the rest.
+/// The machine on one screen, findings first; every fact above it, if `all` is set. `more`: the command that shows the rest.
 pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {
     if all {
         inventory(screen, record);

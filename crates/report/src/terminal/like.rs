@@ -1,4 +1,4 @@
-//! A record's results beside what was published of its peers.
+//! A record's results compared with published results of its peers.
 
 use diagnose::{Comparable, Like, Passport, Row};
 use record::diagnosis::Position;
@@ -23,11 +23,11 @@ const ROWS: [Field<Row>; 5] = [
     }),
 ];
 
-/// The column of shares of other records, where some stand beside it.
+/// The column of percentiles among other records, if there are any.
 const AMONG: Field<Row> =
     ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
 
-/// The table, and who published what.
+/// The table, and its sources.
 pub fn like(screen: &mut Screen, like: &Like) {
     let of = like
         .design
@@ -54,7 +54,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     screen.list("Sources", sources);
 }
 
-/// A passport in a line.
+/// A passport in one line.
 pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
     let (low, high) = passport.interval.unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     match passport.outcome {
         Comparable::Comparable => format!("comparable: {of}{clock}"),
         Comparable::Convertible => {
-            format!("convertible: {of}{clock}; multiply times of CPU-bound work by {ratio:.3}")
+            format!("convertible: {of}{clock}; multiply CPU-bound times by {ratio:.3}")
         }
         Comparable::No => {
             let reasons: Vec<String> = passport.reasons.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Lists of what there is: words that can be explained, measurements that can be run.
+//! Lists: words that can be explained, measurements that can be run.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use super::screen::Screen;
 use crate::paint::{Span, Tone};
 use crate::table::{Field, Table};
 
-/// A measurement that can be asked for.
+/// A measurement that can be requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Its name.
     pub name: &'static str,
     /// The metrics of its results.
     pub metrics: &'static [Metric],
-    /// The most seconds that it takes: quick, normal, named on the command line, full.
+    /// Maximum duration in seconds: quick, normal, named on the command line, full.
     pub seconds: [f64; 4],
-    /// The most memory of its arrays, bytes.
+    /// Maximum memory of its arrays, bytes.
     pub bytes: u64,
-    /// What can be expected of it here.
+    /// Its availability here.
     pub outlook: Coverage,
 }
 
@@ -60,7 +60,7 @@ pub fn glossary(screen: &mut Screen, words: &[Term]) {
     }
 }
 
-/// `linespeed reference`: each machine's name and what it is; those without a result that a default run has, and why, only with `all`.
+/// `linespeed reference`: each machine's name and description; those without results comparable with a default run, and why, only with `all`.
 pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], all: bool) {
     let shown = || machines.iter().filter(|(.., apart)| all || apart.is_none());
     let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
@@ -97,7 +97,7 @@ fn seconds(seconds: f64) -> String {
     if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() }
 }
 
-/// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
+/// `linespeed list`: each measurement with its duration, memory and availability here.
 pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     let mut table = Table::with_fields("What can be measured here", None, &LISTED);
     listed.iter().for_each(|one| table.item(&LISTED, one));
@@ -123,7 +123,7 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     );
 }
 
-/// The saved records, the newest first. `newest` stands for this machine.
+/// The saved records, newest first. `newest`: the one that represents this machine.
 pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     let mut table = Table::new("Records", None, ["record", "labels", "of"]);
     for entry in entries {
@@ -139,7 +139,7 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     }
 }
 
-/// What a record is of: the words behind the program's name, in which the command shows what was measured.
+/// The subject of a record: the words after the program's name, by which the command shows what was measured.
 fn what_it_is_of(entry: &Entry) -> String {
     // Of a path the name of its file.
     let is_path = |word: &str| word.starts_with(['/', '.']) && !word.contains(char::is_whitespace);

@@ -1,5 +1,5 @@
-//! The screen of `linespeed live`: at most 23 lines, since a terminal of 24 has the cursor in the last; none of them moves from one
-//! interval to the next.
+//! The screen of `linespeed live`: at most 23 lines, since a terminal of 24 has the cursor on the last one; lines stay in place from one interval
+//! to the next.
 
 mod tables;
 
@@ -18,36 +18,36 @@ use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
 
-/// Columns below which what it means has lines of processes, too, and a table has fewer columns.
+/// Below this width, the verdict also uses lines of processes, and a table has fewer columns.
 const NARROW: usize = 64;
 /// How many.
 const FEWER: usize = 3;
 
-/// What has all that cannot be seen.
+/// The option that shows everything that cannot be observed.
 const ALL_UNSEEN: &str = "live --once --json";
 
-/// What a screen shows.
+/// The contents of a screen.
 #[derive(Debug)]
 pub struct Live<'a> {
-    /// The machine and the time, in a line.
+    /// The machine and the time, in one line.
     pub head: &'a str,
-    /// What the machine did.
+    /// The machine's activity.
     pub interval: &'a Interval,
-    /// The recording until now, with this interval.
+    /// The recording so far, including this interval.
     pub watch: &'a Watch,
-    /// The last look at the machine's processes.
+    /// The last sample of the machine's processes.
     pub look: &'a LastLook,
-    /// What that means; `None` where the kernel shows too little.
+    /// The verdict; `None` if the kernel reports too little.
     pub bound: Option<&'a Bound>,
-    /// What it is compared with.
+    /// Its reference.
     pub reference: &'a Reference,
-    /// What can be seen, and what cannot.
+    /// What can and cannot be observed.
     pub coverage: &'a [Coverage],
-    /// Whether another screen follows in its place: its lines stay where they are.
+    /// Whether another screen will replace it, so that lines must stay in place.
     pub goes_on: bool,
 }
 
-/// The machine in a line, after the watched service, if any.
+/// The machine in one line, after the observed service, if any.
 pub fn live_head(machine: &Machine, service: &str) -> String {
     // A line has no room for both.
     let processor = machine.processor.model_name.as_deref().filter(|_| service.is_empty());
@@ -57,7 +57,7 @@ pub fn live_head(machine: &Machine, service: &str) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The screen of one interval. It has as many lines for any interval of a machine.
+/// The screen of one interval. The number of lines is the same for every interval of a machine.
 pub fn live(screen: &mut Screen, live: &Live) {
     let interval = live.interval;
     let slept = interval
@@ -144,7 +144,7 @@ fn times(screen: &mut Screen, interval: &Interval) {
 
 type Facts = Vec<(&'static str, String)>;
 
-/// What is shown of the machine, and what of the service that is watched.
+/// What is shown about the machine, and about the observed service.
 fn facts(live: &Live) -> (Facts, Facts) {
     let interval = live.interval;
     let shown = |value: Option<String>, columns| pad_left(value.as_deref().unwrap_or("-"), columns);
@@ -217,7 +217,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
     (facts, own)
 }
 
-/// What memory carried, and how much of it was another node's.
+/// Memory traffic, and how much of it was remote.
 fn carried(interval: &Interval) -> String {
     let traffic = interval.traffic.as_ref().map(|traffic| {
         let doubt = if traffic.doubtful { "?" } else { "" };
@@ -228,8 +228,7 @@ fn carried(interval: &Interval) -> String {
     traffic.into_iter().chain(remote).collect()
 }
 
-/// Instructions a cycle, and where the issue slots went: retiring, bad speculation, frontend bound, backend bound.
-/// What samples say, where no counter does.
+/// Instructions per cycle and issue slots: retiring, bad speculation, frontend bound, backend bound. Without counters, the results of samples.
 fn samples(sampled: &Sampled) -> (&'static str, String) {
     let read = sampled.decoded();
     let share = |share: Share| match share {

@@ -8,11 +8,11 @@ use crate::text::clean;
 enum Within {
     /// In a paragraph.
     Words,
-    /// In a cell of a table, which a bar ends, also in code: the renderer removes the backslash before it.
+    /// For table cells, in which a bar must be escaped even in code: the renderer removes the backslash.
     Cell,
 }
 
-/// Text in which Markdown sees no marks but code between backticks.
+/// Text in which the only Markdown markup is code in backticks.
 pub(super) fn escape(text: &str) -> String {
     let escaped = escape_within(text, Within::Words);
     // What would begin a heading or an item of a list.
@@ -40,7 +40,7 @@ fn escape_within(text: &str, within: Within) -> String {
     escaped
 }
 
-/// The code that a text begins with: from backticks to as many.
+/// The code at the beginning of a text: up to the matching backticks.
 fn code_at_start(text: &str) -> Option<&str> {
     let run = |text: &str| text.len() - text.trim_start_matches('`').len();
     let opening = Some(run(text)).filter(|opening| *opening > 0)?;
@@ -63,7 +63,7 @@ pub(super) fn code(command: &str) -> String {
     format!("{fence}{gap}{command}{gap}{fence}")
 }
 
-/// A table with its notes, and the empty line that ends it.
+/// A table with its notes, followed by an empty line.
 pub(super) fn table(table: &Table) -> String {
     let escape_cell = |text: &str| escape_within(text, Within::Cell);
     let row =

@@ -1,5 +1,5 @@
-//! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
-//! that the machine shows can act on the terminal.
+//! A record as text for a terminal. No line is wider than requested, no colour carries a meaning alone, and no string of the machine can affect
+//! the terminal.
 
 mod answer;
 mod brief;
@@ -60,15 +60,15 @@ pub use watch::live_summary;
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns that a line may take; below 20 is taken as 20.
+    /// Width of a line; at least 20.
     pub width: usize,
-    /// Whether to colour (SGR sequences, the 16 colours only).
+    /// Whether to use colour (SGR sequences, only the 16 colours).
     pub color: bool,
-    /// Whether the terminal knows ASCII alone.
+    /// Whether the terminal supports only ASCII.
     pub ascii: bool,
-    /// Whether it is Markdown, for no terminal.
+    /// Whether it is Markdown rather than terminal text.
     pub markdown: bool,
-    /// Whether root reads it, who needs no sudo, and may have none.
+    /// Whether the reader is root, who needs no sudo and may not have it.
     pub root: bool,
 }
 
@@ -79,17 +79,16 @@ impl Default for Style {
     }
 }
 
-/// Text that anything on this machine, or in a file, may have had a part in, so that a terminal shows it and does
-/// nothing else. Line ends stay.
+/// Text from untrusted sources on this machine or in a file, made safe for a terminal. Line ends stay.
 pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
-/// Of more kinds of results (clock, latency, bandwidth…) the tables take screens: a run of everything that was ended early.
+/// With more kinds of results (clock, latency, bandwidth…) the tables take several screens: a full run that ended early.
 const MOST_KINDS: usize = 3;
 
-/// The answer of a run on one screen, of at most 21 lines. Above it every table, if `all` is set; where only a few things
-/// were measured, theirs. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The answer of a run on one screen, of at most 21 lines. Above it every table, if `all` is set; if only a few things were measured, their
+/// tables. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.family()).collect();
     if all {
@@ -101,8 +100,7 @@ pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<
     answer::write(screen, record, shown_by);
 }
 
-/// A record again: what a run of `scale`, `overhead` or `stat` shows of its commands; without results the inventory stands in place
-/// of the answer.
+/// Shows a saved record: like the run of `scale`, `overhead` or `stat` that made it; without results, the inventory replaces the answer.
 pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     let measured = record.import.is_none();
     match (Kind::of(record), &record.watch) {
@@ -120,8 +118,8 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     }
 }
 
-/// What a command was bound by, or which is faster of several run alternately, on one screen: `linespeed stat`. Above it, where
-/// `all` is asked for, the whole report. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// What a command was bound by, or which is faster of several run alternately, on one screen: `linespeed stat`. Above it, with `all`, the whole
+/// report. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     match find_turns(record) {
         Some(turns) => turns::turns_answer(screen, record, turns, all, shown_by),
@@ -129,7 +127,7 @@ pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Op
     }
 }
 
-/// What a word means: `linespeed explain`.
+/// The meaning of a word: `linespeed explain`.
 pub fn word(screen: &mut Screen, word: &Term) {
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
@@ -144,7 +142,7 @@ pub fn word(screen: &mut Screen, word: &Term) {
     }
 }
 
-/// Prose as it is drawn: names stand in backticks for documents and pages, which a terminal does not draw.
+/// Prose for the terminal: backticks around names, meant for documents and pages, are removed.
 fn without_marks(screen: &Screen, text: &str) -> String {
     if screen.is_terminal() { text.replace('`', "") } else { text.to_owned() }
 }

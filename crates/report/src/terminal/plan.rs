@@ -1,5 +1,5 @@
-//! What `linespeed plan` prints: the plan in a sentence, its processes, its gain and why, what else to set, the lines to paste,
-//! and what is left out or not known.
+//! The output of `linespeed plan`: the plan in a sentence, its processes, its gain and why, what else to set, the lines to paste, and what is
+//! omitted or unknown.
 
 use record::plan::Plan;
 
@@ -9,7 +9,7 @@ use super::screen::Screen;
 use crate::contents::plan::blocks;
 use crate::paint::Tone;
 
-/// How to lay a program out; where that needs more than a screen, what matters most, below the whole if `all` is set.
+/// How to lay out a program; if this takes more than a screen, only the most important parts, preceded by everything if `all` is set.
 pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     screen.begin_answer(all);
     let blocks = blocks(plan);
@@ -31,7 +31,7 @@ pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     );
 }
 
-/// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.
+/// Only the lines for one tool, ready for a file or a shell; `None` if the plan has none.
 pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
     let snippet = plan.snippets.iter().find(|snippet| snippet.tool == tool)?;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A reference machine on one screen: what it is, its results by metric, and the claims of the document, those that do not hold first.
+//! A reference machine on one screen: its description, its results by metric, and the claims of the document, refuted ones first.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::contents::claims;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_right, width, wrap};
 
-/// Metrics whose results are summed up.
+/// Maximum number of metrics whose results are summarized.
 const METRICS: usize = 5;
 
-/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. What it is, its results,
-/// and as many of the claims as there is room for.
+/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. Its description, its results, and as
+/// many of the claims as fit.
 pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str) {
     let all = all || !screen.is_terminal();
     if all {
@@ -56,7 +56,7 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
     screen.more(&format!("linespeed reference {} --all ({more})", quote_word(shown_by)));
 }
 
-/// Every claim, what the results say of it, and the results.
+/// Every claim, its verdict, and the results.
 fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     let Some(first) = answers.first() else { return };
     screen.heading(&claims::counted(answers));
@@ -71,7 +71,7 @@ fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     }
 }
 
-/// A metric's results in a line: how many, and from where to where they reach.
+/// A metric's results in one line: their number and range.
 fn figures(screen: &mut Screen, record: &Record) {
     let mut of: BTreeMap<Metric, Vec<&Measurement>> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.metric != metrics::COUNTER_COUNT) {

@@ -15,11 +15,11 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// How much of the results a terminal has room for: a normal run scales no more workloads.
+/// How many results fit on a terminal: a normal run scales no more workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
-/// The report: what the machine is, how noisy it was, how far from line speed, what costs speed, what could not be seen, and below it
-/// the results in detail. `shown_by`: the name that `linespeed show` accepts for this record, if known.
+/// The report: the machine, noise, distance from line speed, what costs speed, what could not be measured, and below it the results in
+/// detail. `shown_by`: the name that `linespeed show` accepts for this record, if known.
 pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     if let Some(banner) = summary::banner(record) {
         let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
@@ -54,7 +54,7 @@ pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     block(screen, &provenance::outputs(record), false);
 }
 
-/// The report where everything is asked for; what follows is the answer.
+/// The full report, followed by the answer.
 pub(super) fn above_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     if all {
         write(screen, record, shown_by);
@@ -62,7 +62,7 @@ pub(super) fn above_answer(screen: &mut Screen, record: &Record, all: bool, show
     screen.begin_answer(all);
 }
 
-/// A finding's tone: a loss that may be none is never coloured.
+/// A finding's tone: an unresolved loss is never coloured.
 fn tone(finding: &Finding) -> Tone {
     match finding.severity {
         _ if !finding::resolved(&finding.loss) => Tone::Plain,
@@ -72,7 +72,7 @@ fn tone(finding: &Finding) -> Tone {
     }
 }
 
-/// What costs speed, each with its loss and what to do.
+/// What costs speed, each with its loss and remedies.
 pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
@@ -128,7 +128,7 @@ pub(super) fn noise(record: &Record) -> Block {
     Block::new("Noise", None, summary::noise(record).into_iter().map(Part::Says).collect())
 }
 
-/// What stands behind the findings, and how to undo their remedies.
+/// The evidence for the findings, and how to undo their remedies.
 pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
     if findings.iter().all(|finding| finding.evidence.is_empty() && finding.undo.is_empty()) {
@@ -148,12 +148,12 @@ pub(super) fn evidence(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The results, block by block; charts come last in theirs.
+/// The results, block by block; charts come last in each block.
 pub(super) fn figures(screen: &mut Screen, record: &Record) {
     blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
 
-/// What stands below one heading: charts last, and only where everything is asked for. `spaced`: with an empty line between its parts.
+/// What stands below one heading: charts last, and only with `--all`. `spaced`: with an empty line between its parts.
 pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
     if block.is_empty() {
         return;
@@ -200,7 +200,7 @@ fn items(screen: &mut Screen, all: &[Item]) {
     screen.and_more(all.len() - most, "--all");
 }
 
-/// A table, below its own title where it is not the only thing below a heading.
+/// A table, with its own title unless it is the only part of a section.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
     // One that its first column shows already is not said again.
     if !heading.is_empty()
@@ -213,7 +213,7 @@ fn titled(screen: &mut Screen, heading: &str, table: &Table) {
     screen.table(table, 2);
 }
 
-/// A matrix with its legend; in words where the terminal is too narrow for it.
+/// A matrix with its legend; in words if the terminal is too narrow.
 fn map(screen: &mut Screen, heat: &Heat) {
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, format!("{} ({})", heat.heading(), heat.axes()));
@@ -232,7 +232,7 @@ fn map(screen: &mut Screen, heat: &Heat) {
     }
 }
 
-/// A chart's lines in characters, as wide as the terminal leaves room for.
+/// A chart's lines in characters, as wide as the terminal allows.
 fn draw(screen: &mut Screen, chart: &chart::Chart) {
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.title);
@@ -240,5 +240,5 @@ fn draw(screen: &mut Screen, chart: &chart::Chart) {
     screen.table(&chart::spark::table(chart, columns), 2);
 }
 
-/// Columns of a curve's name and ends.
+/// Width of a curve's name and end values.
 const BESIDE_CURVE: usize = 60;

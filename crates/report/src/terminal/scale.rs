@@ -1,4 +1,4 @@
-//! What `linespeed scale` shows beside its steps: how it ended, the command, what could not be measured of it.
+//! What `linespeed scale` shows in addition to its steps: how it ended, the command, what could not be measured.
 
 use record::{Coverage, Ended, Record, State, detail, metrics};
 
@@ -7,7 +7,7 @@ use crate::contents::command::command_text;
 use crate::contents::verdict::is_scale;
 use crate::text::capitalized;
 
-/// How it ended, when that was early.
+/// How it ended, if early.
 pub(super) fn early(record: &Record) -> Option<String> {
     let signal = match &record.ended {
         Ended::Complete => return None,
@@ -21,7 +21,7 @@ pub(super) fn early(record: &Record) -> Option<String> {
     })
 }
 
-/// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
+/// The command that was run: that of the steps, otherwise as typed after `--`, otherwise everything typed.
 pub(super) fn command(record: &Record) -> String {
     if let Some(m) =
         record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| m.detail.has(detail::COMMAND))
@@ -110,7 +110,7 @@ mod tests {
         record.machine.counts.cpus_online = Some(2);
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);
         let text = shown(&mut record, false);
-        assert!(text.contains("other processes needed 3.00 CPUs"), "{text}");
+        assert!(text.contains("other processes used 3.00 CPUs"), "{text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A column of lines of which none is wider than asked.
+//! Lines that are not wider than requested.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -12,60 +12,59 @@ use crate::paint::{self, Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
 
-/// The text that grows.
+/// The text written so far.
 pub struct Screen {
     style: Style,
-    /// Whether everything was asked for: it is shown whole, or stands above.
+    /// Whether `--all` was given: everything is shown here or above.
     all: bool,
-    /// The line with which the answer begins.
+    /// The line at which the answer begins.
     top: usize,
     text: String,
 }
 
 impl Screen {
-    /// Whether it is a terminal's, and no file's.
+    /// Whether it is for a terminal rather than a file.
     pub fn is_terminal(&self) -> bool {
         !self.style.markdown
     }
 
-    /// An empty one. Widths below 20 are taken as 20.
+    /// An empty one. Its minimum width is 20.
     pub fn new(style: &Style) -> Self {
         let style = Style { width: style.width.max(20), color: style.color && !style.markdown, ..*style };
         Self { style, all: true, top: 0, text: String::new() }
     }
 
-    /// The text that `write` writes on an empty one.
+    /// The text that `write` produces on an empty one.
     pub fn draw(style: &Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
     }
 
-    /// The answer on one screen begins here. `all`: everything was asked for and stands above it or in it, and nothing needs to say
-    /// where the rest is.
+    /// The answer on one screen begins here. `all`: everything is shown above it or in it, so no line shows where the rest is.
     pub fn begin_answer(&mut self, all: bool) {
         self.blank();
         (self.top, self.all) = (self.lines(), all);
     }
 
-    /// Whether everything was asked for, charts too.
+    /// Whether everything was requested, including charts.
     pub(super) fn shows_all(&self) -> bool {
         self.all
     }
 
-    /// How many of so many things are shown where there is room for a few.
+    /// How many of this many items are shown if there is room for only a few.
     pub(super) fn most(&self, few: usize, count: usize) -> usize {
         if self.all { count } else { few.min(count) }
     }
 
-    /// How many more there are than are shown, and what shows them.
+    /// The number of items not shown, and the command that shows them.
     pub(super) fn and_more(&mut self, left: usize, way: &str) {
         if left > 0 {
             self.line(&[Span::quiet(format!("  … and {left} more: {way}"))]);
         }
     }
 
-    /// Lines left for the answer where so many more follow; a document has room for all.
+    /// Lines left for the answer if this many more follow; documents have no limit.
     pub fn left(&self, below: usize) -> usize {
         match self.is_terminal() {
             true => LINES.saturating_sub(self.lines() - self.top + below),
@@ -73,32 +72,32 @@ impl Screen {
         }
     }
 
-    /// The command that shows the rest, unless that stands above.
+    /// The command that shows the rest, unless it is above.
     pub fn more(&mut self, command: &str) {
         if !self.all {
             self.uncut(&format!("More: {command}"));
         }
     }
 
-    /// The option that shows the rest likewise, with what that is.
+    /// Likewise the option that shows the rest, with its description.
     pub fn more_with(&mut self, option: &str) {
         if !self.all {
             self.paragraph(&[], Tone::Plain, format!("More: {option}"));
         }
     }
 
-    /// Text made safe, and in signs that take their columns where it is laid out: ASCII needs two for one.
+    /// Text made safe, with characters of their final width: ASCII needs two characters for some.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.style.ascii { two_signs(&safe) } else { safe }
     }
 
-    /// Columns that a line may take.
+    /// Width of a line.
     pub fn width(&self) -> usize {
         self.style.width
     }
 
-    /// Takes back all but so many lines.
+    /// Removes all but this many lines.
     pub(crate) fn keep(&mut self, lines: usize) {
         self.text.truncate(self.text.split_inclusive('\n').take(lines).map(str::len).sum());
     }
@@ -108,7 +107,7 @@ impl Screen {
         self.text.lines().count()
     }
 
-    /// At most so many lines of what `write` writes; the last of them ends in a sign that there are more.
+    /// At most this many lines of what `write` produces; the last one ends in a mark if there are more.
     pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
@@ -139,7 +138,7 @@ impl Screen {
         self.text.is_empty()
     }
 
-    /// An empty line, unless the text begins here or the line before is empty.
+    /// An empty line, unless the text begins here or the previous line is empty.
     pub fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -155,7 +154,7 @@ impl Screen {
         wrap(&clean(text), self.style.width).into_iter().for_each(|line| self.line(&[Span::strong(line)]));
     }
 
-    /// Lines of a picture, behind two spaces.
+    /// Lines of a drawing, indented by two spaces.
     pub(crate) fn picture(&mut self, lines: Vec<Vec<Span>>) {
         if self.style.markdown {
             self.blank();
@@ -170,7 +169,7 @@ impl Screen {
         }
     }
 
-    /// What stands in a line or paragraph of Markdown.
+    /// The text of a line or paragraph in Markdown.
     fn words(&mut self, first: &[Span], text: &str) {
         let all = first.iter().map(Span::text).chain([text]).collect::<String>();
         let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
@@ -183,18 +182,18 @@ impl Screen {
         self.text.push_str(&format!("{item}{words}{end}\n"));
     }
 
-    /// A line of pieces, cut between words where it is too long for a terminal.
+    /// A line of pieces, truncated between words if it is too long for a terminal.
     pub fn line(&mut self, spans: &[Span]) {
         if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
     }
 
-    /// A text that is laid out already; where there is nothing else, none of its signs is changed.
+    /// A text that is already laid out; if it is the only content, its characters are unchanged.
     pub fn verbatim(&mut self, text: &str) {
         self.style.ascii &= !self.is_empty();
         self.text.push_str(text);
     }
 
-    /// A line with a path or a command to paste, which is worth nothing where it is cut.
+    /// A line with a path or a command to paste, which must not be truncated.
     pub fn uncut(&mut self, text: &str) {
         if self.is_terminal() {
             self.text.push_str(&format!("{}\n", clean(text)))
@@ -215,7 +214,7 @@ impl Screen {
         self.text.push('\n');
     }
 
-    /// Text behind `first`, its further lines behind `others`, in at most so many lines; what does not fit is cut.
+    /// Text after `first`, its further lines after `others`, in at most this many lines; the rest is truncated.
     fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
         if most == 0 {
             return;
@@ -231,7 +230,7 @@ impl Screen {
         }
     }
 
-    /// A paragraph: `first` before its first line, as many spaces before the others.
+    /// A paragraph: `first` before its first line, the same number of spaces before the others.
     pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
@@ -245,7 +244,7 @@ impl Screen {
         self.text(first, &" ".repeat(indent), tone, &text, usize::MAX);
     }
 
-    /// A paragraph whose first line begins with one text and the others with another.
+    /// A paragraph with different prefixes for its first line and the others.
     pub fn hanging(&mut self, first: &str, others: &str, text: impl Display) {
         self.short(usize::MAX, first, others, text);
     }
@@ -256,13 +255,12 @@ impl Screen {
         wrap(&self.signs(text), room.max(8)).len()
     }
 
-    /// As [`Self::hanging`], in at most so many lines; what does not fit is cut.
+    /// Like [`Self::hanging`], in at most this many lines; the rest is truncated.
     pub fn short(&mut self, most: usize, first: &str, others: &str, text: impl Display) {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
-    /// Entries below a heading, behind their names in a column; a repeated name is left out. Nothing where there is
-    /// none.
+    /// Entries below a heading, after a column with their names; repeated names are omitted. Nothing without entries.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
@@ -298,14 +296,13 @@ impl Screen {
         self.paragraph(&[], Tone::Plain, text);
     }
 
-    /// A command as this reader types it.
+    /// A command as the user would type it.
     pub fn typed(&self, command: &str) -> String {
         if self.style.root { command.replace("sudo ", "") } else { command.to_owned() }
     }
 
-    /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
-    /// It is broken between words; a word too long for a line goes on in the first column of the next, where
-    /// the shell adds no space to it.
+    /// A command to paste: a line that does not fit ends in a backslash, so that the shell joins it with the next. It is broken between words; a
+    /// word too long for a line continues in the first column of the next, so that the shell adds no space.
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.style.markdown {
@@ -352,8 +349,8 @@ impl Screen {
         before.clear();
     }
 
-    /// Facts, one per line behind `indent`, their values in one column, which begins at `at` at least; in at most so many lines, where each
-    /// has one: those that need more take what is left, the others are cut.
+    /// Facts, one per line after `indent`, with their values in one column that starts at `at` or later. All together use at most this many
+    /// lines, and each at least one: longer facts use the remaining lines, and the rest are truncated.
     pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
         if self.style.markdown {
             return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));
@@ -374,8 +371,8 @@ impl Screen {
         }
     }
 
-    /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
-    /// optional columns left out, then headings wrapped; where that does not help it is written row by row.
+    /// A table: headings and rows without rules. If it is too wide, text columns are wrapped, then optional columns omitted, then headings
+    /// wrapped; if that is not enough, it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
         if self.style.markdown {
             self.blank();
@@ -437,12 +434,12 @@ impl Screen {
     }
 }
 
-/// The widest key that leaves room for what stands behind it.
+/// The widest key that leaves room for its value.
 const WIDEST_KEY: usize = 32;
-/// Columns that a name may take beside its text.
+/// Maximum width of a name next to its text.
 const LONGEST_NAME: usize = 24;
 
-/// A finished line that shows at its end that more would follow. One that has no room for that loses its end, and its colours.
+/// A finished line with a mark that more would follow. Without room for it, the line loses its end and its colours.
 fn ending(line: &str, columns: usize) -> String {
     let plain = paint::without_colour(line);
     if plain.ends_with('…') {

@@ -8,13 +8,13 @@ use crate::contents::block::Block;
 use crate::contents::blocks::blocks;
 use crate::contents::loss_breakdown;
 
-/// Writes something of a record, which is known by that name.
+/// Writes the named part of a record.
 type Write = fn(&mut Screen, &Record, &str);
 
 /// A measurement's name and its metrics.
 pub type Measured = (&'static str, &'static [Metric]);
 
-/// The parts that are no results.
+/// The parts that are not results.
 const PARTS: &[(&str, Write)] = &[
     ("findings", |screen, record, shown_by| {
         findings(screen, record, Some(shown_by));
@@ -28,8 +28,8 @@ const PARTS: &[(&str, Write)] = &[
     ("coverage", |screen, record, _| unseen(screen, record)),
 ];
 
-/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False where the record has
-/// nothing of that name. `shown_by`: the name that `linespeed show` accepts for this record; `measured`: each measurement with its metrics.
+/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False if the record has nothing with
+/// that name. `shown_by`: the name that `linespeed show` accepts for this record; `measured`: each measurement with its metrics.
 pub fn section(
     screen: &mut Screen,
     record: &Record,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::terminal::Style;
 
-    /// A whole run; `disturbed`: all its results are unreliable, and every second bandwidth is known too badly to be shown.
+    /// A full run; `disturbed`: all its results are unreliable, and every second bandwidth is too imprecise to be shown.
     fn whole_run(disturbed: bool) -> Record {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
         let mut record = Record::read(std::path::Path::new(path)).unwrap();

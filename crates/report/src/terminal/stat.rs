@@ -1,5 +1,4 @@
-//! What `linespeed stat` shows of a command: what it was bound by, where its time went, what was counted, what could not be
-//! seen.
+//! The output of `linespeed stat` for a command: what it was bound by, where its time went, counts, and what could not be measured.
 
 use record::{Coverage, Record, State};
 
@@ -11,7 +10,7 @@ use crate::contents::command_tables::{around, counts, probes, times};
 use crate::paint::Span;
 use crate::table::Table;
 
-/// What the coverage of a command shows of, beside single events.
+/// The subjects of a command's coverage, other than single events.
 const COVERED: [&str; 9] = [
     Coverage::COUNTERS,
     "kernel events",
@@ -67,7 +66,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
     answer::more(screen, record, shown_by, 0);
 }
 
-/// What could not be seen of a command, one entry for each thing; single events stand in the record.
+/// What could not be measured about a command, one entry each; single events are in the record.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     record.coverage.iter().filter(|c| c.state != State::Measured && COVERED.contains(&c.what.as_str()))
 }
@@ -83,7 +82,7 @@ mod tests {
     use super::*;
     use crate::terminal::Style;
 
-    /// A record of a command whose details, thread and event are these.
+    /// A record of a command with these details, thread and event.
     fn example(details: Value, thread: &str, event: &str, value: f64) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         let place = || Labels::new().with_label(Label::Workload, "command");
@@ -135,7 +134,7 @@ mod tests {
             "Try: more threads",
             "worker 0",
             "83.3 % of the time",
-            "500 ms of CPU time, of the whole machine",
+            "500 ms of the whole machine's CPU time",
             "IPC 1.50 (primes), memory in 95.0 ns (of vm-1.json and vm-2.json)",
             "counters (no PMU)",
         ] {

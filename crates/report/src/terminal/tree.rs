@@ -1,4 +1,4 @@
-//! The machine's shape drawn with lines, and the lie of the CPU numbers below it.
+//! The machine's shape drawn with lines, followed by the mapping of CPU numbers.
 
 use record::phrase::count_noun;
 use record::{CpuList, Machine};
@@ -9,12 +9,12 @@ use crate::contents::shape::{self, Part};
 use crate::contents::summary::counts;
 use crate::paint::{Span, Tone};
 
-/// Above this many CPUs, parts alike are one row from the caches inwards.
+/// Above this many CPUs, similar parts inside the caches share one row.
 const WIDE: usize = 64;
-/// So many members of a row are written out.
+/// Maximum number of listed members of a row.
 const MEMBERS: usize = 32;
 
-/// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
+/// The machine's shape as a drawing, and how CPU numbers map to packages, cores, siblings and nodes.
 pub fn tree(screen: &mut Screen, machine: &Machine) {
     let root = shape::tree(machine);
     if root.cpus.is_empty() {
@@ -39,7 +39,7 @@ pub fn tree(screen: &mut Screen, machine: &Machine) {
     }
 }
 
-/// Everything in a part, each on its branch; `more` are further branches, of words only.
+/// Everything in a part, each on its branch; `more`: further branches that contain only text.
 fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Vec<String>) {
     let runs = part.runs();
     let mut rows: Vec<(String, Option<&Part>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What `linespeed stat` shows of several commands run alternately.
+//! The output of `linespeed stat` for several commands run alternately.
 
 use record::Record;
 use record::in_turn::alone;
@@ -92,7 +92,7 @@ mod tests {
     use crate::terminal::{Style, record as shown_again};
     use crate::text::width;
 
-    /// Commands in turn: their names, what a round of each took, and how its last run ended.
+    /// Alternating commands: their names, the time of each round, and how the last run ended.
     fn example(commands: &[(&str, f64, i64)], rounds: usize) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (at, (name, seconds, code)) in commands.iter().enumerate() {

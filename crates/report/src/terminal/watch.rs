@@ -1,4 +1,4 @@
-//! A saved recording: what `linespeed show` shows of it, and the sentence that ends it.
+//! A saved recording: the output of `linespeed show`, and the final sentence.
 
 use record::{Record, Watch};
 
@@ -12,8 +12,8 @@ pub fn live_summary(screen: &mut Screen, watched: &Watch) {
     screen.short(WATCHED, "", "  ", watch::summary(watched));
 }
 
-/// A recording: its summary, its stretches, its curves and who had the CPUs. Below it, if `all` is set, the machine and what
-/// could not be seen.
+/// A recording: its summary, stretches and curves, and which processes used the CPUs. Below it, if `all` is set, the machine and what could not
+/// be measured.
 pub(super) fn watch_answer(screen: &mut Screen, record: &Record, watched: &Watch, all: bool) {
     live_summary(screen, watched);
     answer::identity(screen, record);

@@ -1,4 +1,4 @@
-//! What bounds a whole recorded machine: the rules of `stat` for all programs together, and rules that only apply to a machine.
+//! What bounds a whole recorded machine: the rules of `stat` applied to all programs together, and rules that apply only to a machine.
 
 mod reference;
 mod rules;
@@ -63,11 +63,11 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     ipc.into_iter().chain(shares).collect()
 }
 
-/// Time for which threads were ready without a CPU, s: as the kernel counts it, else from the threads ready at samples beyond those with a
-/// CPU. Samples may overcount (five beside two that ran, on Linux 6.18 with cgroups of unequal weight), and they miss threads that waited
+/// Time for which threads were ready without a CPU, s: as the kernel counts it, otherwise from the number of ready threads without a CPU in
+/// samples. Samples may overcount (five with two running, on Linux 6.18 with cgroups of unequal weight), and they miss threads that waited
 /// while a real-time thread kept samples from being taken. The CPU pressure is the mean over CPUs, weighted by their busy time, of the
-/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). So at least one waited for that share, and
-/// at most the threads beyond those running.
+/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). So at least one thread waited for that share,
+/// and at most all threads that were not running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
@@ -155,9 +155,9 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
 const OF_THE_BUSY: [BoundBy; 5] =
     [BoundBy::Cpu, BoundBy::Kernel, BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
 
-/// From this share of idle CPU time on, a machine is idle.
+/// Above this share of idle CPU time, a machine is idle.
 const IDLE: f64 = 0.9;
-/// The CPUs a machine must ask for before it matters that the hypervisor gives fewer.
+/// Minimum number of CPUs that a machine must request before steal time matters.
 const WANTED: f64 = 0.5;
 
 fn busy(interval: &Interval) -> Value {

@@ -3,17 +3,17 @@
 use record::command_run::Ceilings;
 use record::live::Probe;
 
-/// Memory counts as busy if the probe's latency exceeds the idle one by this factor: idle machines vary less.
+/// Memory counts as busy if the probe's latency exceeds the idle latency by this factor; idle machines vary less.
 pub(super) const HEARD: f64 = 1.3;
 
-/// By how much the probe's latency at one load may vary between two times: idle machines vary by 5 % in some minutes (111 to 118 ns and 146
+/// How much the probe's latency at one load may vary over time: idle machines vary by 5 % in some minutes (111 to 118 ns and 146
 /// to 153 ns on two guests).
 const REPEATED: f64 = 1.05;
 
 /// What a machine is compared with: its own results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Its ceilings with the probe's curve, from a record.
+    /// Its ceilings and the probe's curve, from a record.
     pub ceilings: Ceilings,
     /// The probe's latency before the recording, ns, if there is no record: the machine may not have been idle then.
     pub calibrated_ns: Option<f64>,

@@ -1,4 +1,4 @@
-//! What keeps a machine's CPUs from its programs: one cause each, with its share of the CPUs' time.
+//! What keeps programs from using the machine's CPUs: one cause per rule, with its share of the CPUs' time.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
@@ -13,7 +13,7 @@ use crate::bound::{Cause, Facts, WORDS, detail as place, time, verdict};
 use crate::culprits;
 use crate::tables::rows;
 
-/// From this share of a group's periods on a quota is felt.
+/// A quota matters if it throttles at least this share of a group's periods.
 const FELT: f64 = 0.1;
 
 pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -39,7 +39,7 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
 }
 
-/// The process with most CPU time, with its share of what was busy.
+/// The process with the most CPU time, with its share of the busy time.
 fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     let first = interval.processes.first()?;
     let seconds = interval.processes_seconds?;
@@ -59,7 +59,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// The process with most of the busy time, if there is one; `alone`: this is the only remark about it.
+/// The process with most of the busy time, if any; `alone`: this is the only remark about it.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -69,10 +69,10 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
     })
 }
 
-/// The share of the CPUs' time from which a real-time process is named.
+/// A real-time process is named if it uses at least this share of the CPUs' time.
 const REAL_TIME: f64 = 0.1;
 
-/// With what right it goes before others.
+/// Why it runs before others.
 fn priority(urgent: &Process) -> Text {
     match (&urgent.class, urgent.priority) {
         (Some(class), Some(priority)) => text!("{class} priority {priority}", class = cut(class), priority),
@@ -117,7 +117,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
 
 /// The kernel's work is described if it takes this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// The least cost of a softirq for a packet, s: if all together take a twentieth of a CPU's time, they are mentioned.
+/// Minimum cost of a softirq for a packet, s; softirqs are mentioned if all together take a twentieth of a CPU's time.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -151,10 +151,10 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(BoundBy::Kernel, times.share(times.kernel()), what, advice))
 }
 
-/// Memory this full is full: beyond it latency rises faster than bandwidth.
+/// Memory this busy counts as saturated: beyond it, latency rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
-/// How full memory is by what its controllers count: of the most that it was measured to carry, else by its buses' busy time.
+/// How busy memory is according to its controllers: relative to the highest measured bandwidth, otherwise by the buses' busy time.
 fn fill_by_traffic(traffic: &Traffic, reference: &Reference) -> Option<f64> {
     let of_curve = reference.ceilings.probe.last().map(|point| point.bandwidth);
     let most = of_curve.into_iter().chain(reference.ceilings.bandwidth_all).reduce(f64::max);
@@ -227,7 +227,7 @@ fn fullest_node(interval: &Interval) -> Option<u32> {
     (probe.latency_ns.len() > 1).then_some(node)
 }
 
-/// From this share of accesses to other nodes on, memory is far.
+/// Above this share of accesses to other nodes, remote memory is the cause.
 const FAR: f64 = 0.3;
 /// A core with a smaller share of stalled issue slots is not limited by them.
 const STALLED: f64 = 0.4;
@@ -248,7 +248,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(cause.cite(describe_stalled(stalled), stalled))
 }
 
-/// A clock this far below the best seen under such a load is limited.
+/// A clock this far below the best under such a load is limited.
 const HELD_DOWN: f64 = 0.9;
 
 pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {
@@ -261,9 +261,9 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     }
     let (now, best) = (Value::Figure(now, "Hz"), Value::Figure(best, "Hz"));
     let mut says = if of_all {
-        text!("The clock is limited to {now}; the best with all CPUs busy is {best}.", now, best)
+        text!("The clock is limited to {now}; the highest with all CPUs busy is {best}.", now, best)
     } else {
-        text!("The clock is limited to {now}; its best is {best}.", now, best)
+        text!("The clock is limited to {now}; the highest is {best}.", now, best)
     };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {

@@ -1,4 +1,4 @@
-//! Supposed reasons why this machine is faster than the baseline, and whether the results support them.
+//! Possible reasons why this machine is faster than the baseline, and whether the results support them.
 
 use record::comparison::{Claim, Support};
 use record::difference::MUCH;
@@ -13,9 +13,9 @@ use crate::cpu_accounting::used_by_others;
 
 /// Smaller differences between shares of steal time are insignificant.
 const STOLEN: f64 = 0.001;
-/// Smaller differences between the shares of all CPUs that other work used are insignificant.
+/// Smaller differences between the shares of all CPUs used by other processes are insignificant.
 const USED: f64 = 0.02;
-/// The least part of the slower one's loss that a difference in lost time must explain to count as its reason.
+/// Minimum part of the slower machine's loss that a difference in lost time must explain to count as its cause.
 const WORTH: f64 = 0.1;
 
 /// A claim, and how the results judge it.
@@ -93,7 +93,7 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     judge_more(claim, slow, fast, figures)
 }
 
-/// The load average of the last minute: before the run, or as another tool printed it beside its results.
+/// The load average of the last minute: before the run, or as printed by another tool with its results.
 pub(crate) fn load_average(record: &Record) -> Option<f64> {
     let beside = || {
         let text =
@@ -135,8 +135,8 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     Some(build_claim(claim, support, why))
 }
 
-/// Steal time of both: over the whole run as the hypervisor accounts it, which is also among the changes; without that account, as measured
-/// from inside.
+/// Steal time of both: over the whole run as accounted by the hypervisor, which is also listed among the changes; otherwise as measured in the
+/// guest.
 fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let both = [pair.base, pair.this].map(accounted);
@@ -184,7 +184,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     Some(build_claim(text!(NEIGHBOURS), support, why))
 }
 
-/// Whether this much more lost time on the slower one explains its loss; less than `least` is no difference.
+/// Whether this additional lost time on the slower one explains its loss; less than `least` is not a difference.
 fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
     if more.abs() <= least {
         return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference"));

@@ -1,4 +1,4 @@
-//! The clock of a core, as far as a record has it: measured, derived from a program's own cycles, or advertised.
+//! The clock of a core, from the best source in a record: measured, derived from a program's own cycles, or advertised.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::find_clock;
 
-/// Shares of the advertised clock between which cycles per second pass as a clock: below, the program waited; from nearly twice on, it may
-/// have had several threads.
+/// Range, as shares of the advertised clock, in which cycles per second count as a clock: below it, the program waited; near twice the clock, it
+/// may have had several threads.
 const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
 /// A clock and its source.
@@ -60,7 +60,7 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     })
 }
 
-/// Cycles per second of the program with the most: other programs waited.
+/// The highest number of cycles per second of any program; programs with fewer cycles waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
     let alone = |m: &&Measurement| m.labels.count(Label::Threads).unwrap_or(1) == 1;
@@ -77,7 +77,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     Some(Clock { datum, measured: true, note: Some(text!("while {workload} ran")) })
 }
 
-/// A program's own count of an event, not that of the whole system.
+/// A program's own count of an event, not the system-wide count.
 pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
         .measurements_of(metrics::COUNTER_COUNT)
@@ -88,7 +88,7 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
         .filter(|datum| datum.value > 0.0)
 }
 
-/// A program's own cycles divided by its CPU time if that was counted, else by its elapsed time. For one thread that never waits this is
+/// A program's own cycles divided by its CPU time if that was counted, otherwise by its elapsed time. For one thread that never waits this is
 /// also its clock.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
@@ -101,7 +101,7 @@ pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Opti
     Some(clock)
 }
 
-/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` from rusage come from another clock than the cycles.
+/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` from rusage come from a different clock than the cycles.
 fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
     let written = || {

@@ -1,4 +1,4 @@
-//! A program that waits for memory: how far away it is, how much of it on other nodes, and how fast its devices run.
+//! A program that waits for memory: its latency, the share of it on other nodes, and the speed of its devices.
 
 use record::comparison::{Cause, Explanation};
 use record::difference::MUCH;
@@ -27,11 +27,11 @@ pub(crate) const STREAMING: Template =
 /// Time per element of a stream.
 const PER_ELEMENT: Template =
     Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
-/// The own node's part of latency.
+/// The contribution of the own node to latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
 /// Local memory that differs by more than this is mentioned even if averages are alike.
 const WORTH: f64 = 0.1;
-/// Devices slower than this share of their rated speed are reported: below it is the next speed grade.
+/// Devices slower than this share of their rated speed are reported; it separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
 
 /// Memory by latency, share of remote accesses and devices.
@@ -57,8 +57,8 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
-/// Two machines that are alike for a program that ignores nodes, but not for one pinned to its own: from the side of the one with the
-/// faster local memory.
+/// Two machines that are equal for a program that ignores nodes, but not for one bound to its own node; described from the side of the one with
+/// the faster local memory.
 fn explain_alike_unless_bound(
     pair: &Pair,
     result: Text,
@@ -76,7 +76,7 @@ fn explain_alike_unless_bound(
     OneSided { leads: own >= 1.0, explanation }
 }
 
-/// What differs by node: time per element of a stream, with many loads in flight, is no latency.
+/// Differences by node: time per element of a stream, with many loads in flight, is not a latency.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
         Timed::Stream(_) => text!(PER_ELEMENT),
@@ -125,7 +125,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     Some(Cause { unreliable, ..cause })
 }
 
-/// Which share of accesses is remote, and how much longer these take.
+/// The share of remote accesses, and how much longer they take.
 fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
@@ -196,7 +196,7 @@ fn describe_speed(record: &Record, now: u32) -> Text {
     }
 }
 
-/// The speed that the slowest of the devices that run is made for, MT/s.
+/// The rated speed of the slowest of the running devices, MT/s.
 pub(crate) fn rated_speed(machine: &Machine) -> Option<u32> {
     find_running(machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min()
 }

@@ -31,11 +31,11 @@ pub(super) use {
     work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
 
-/// Factors nearer to 1 than this are no cause.
+/// Factors closer to 1 than this are not causes.
 const NO_CAUSE: f64 = 0.01;
-/// Results nearer to 1 than this need no explanation.
+/// Ratios closer to 1 than this need no explanation.
 const NO_DIFFERENCE: f64 = 0.02;
-/// From this share on what is unexplained asks for claims to be judged.
+/// Above this unexplained share, claims are judged.
 const MUCH_LEFT: f64 = 0.1;
 
 /// Two sides of one result.
@@ -51,18 +51,18 @@ impl Pair<'_> {
         Self { base: self.this, this: self.base, ..*self }
     }
 
-    /// A figure of each as evidence.
+    /// A result of each as evidence.
     fn evidence(&self, this: &Datum, base: &Datum) -> Vec<Evidence> {
         vec![evidence(&self.base.name, base), evidence(&self.this.name, this)]
     }
 
-    /// What stands in each record as evidence.
+    /// Evidence from each record.
     fn cite(&self, this: impl Into<Value>, base: impl Into<Value>, from: &str) -> Vec<Evidence> {
         vec![cite(&self.base.name, base, from), cite(&self.this.name, this, from)]
     }
 }
 
-/// How much faster one is, and whether a figure behind that is in doubt.
+/// How much faster one is, and whether a result behind that is unreliable.
 #[derive(Clone, Copy)]
 pub(super) struct Speed {
     pub(super) factor: f64,
@@ -70,7 +70,7 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// By one figure of each.
+    /// By one result of each.
     fn new(factor: f64, this: &Datum, base: &Datum) -> Self {
         Self { factor, unreliable: this.doubt.is_some() || base.doubt.is_some() }
     }
@@ -78,7 +78,7 @@ impl Speed {
 
 /// An explanation from the side of one of the two.
 struct OneSided {
-    /// Whether that is the one that leads: the faster one, or the one of more cores that do no more.
+    /// Whether it is the leading side: the faster one, or the one with more cores that do no more.
     leads: bool,
     explanation: Explanation,
 }
@@ -97,8 +97,8 @@ pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relati
     all
 }
 
-/// Every explanation of one subject against the baseline. Sentences have the one that leads first and factors above 1 where
-/// they speak for it; as data, factors are of the subject against the baseline whichever leads.
+/// Every explanation of one subject relative to the baseline. Sentences mention the leading side first, with factors above 1 in its favour; as data,
+/// factors are always of the subject relative to the baseline.
 fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     let wakeup = wakeup::find_shared_wakeup(pair);
     let of_both = explain_from_side(pair, wakeup).into_iter().zip(explain_from_side(&pair.swapped(), wakeup));
@@ -109,7 +109,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
 }
 
-/// Every result that both could share, in the same order from either side.
+/// Every result that both may share, in the same order from either side.
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
@@ -118,7 +118,7 @@ fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<O
     all
 }
 
-/// An explanation that was made from the baseline's side, as data of the subject against it.
+/// An explanation written from the baseline's side, converted to data of the subject relative to it.
 fn with_sides_swapped(mut e: Explanation) -> Explanation {
     fn turn_cause(cause: &mut Cause) {
         cause.factor = 1.0 / cause.factor;
@@ -137,29 +137,29 @@ pub(in crate::comparison) const CORE_CLOCK: Template =
 /// How many cores there are.
 pub(in crate::comparison) const CORES: Template =
     Template { code: "comparison-cause-cores", words: "number of cores" };
-/// How many CPUs there are, where cores are not told.
+/// The number of CPUs, if the number of cores is unknown.
 pub(in crate::comparison) const CPUS: Template =
     Template { code: "comparison-cause-cpus", words: "number of CPUs" };
 /// Latency of memory.
 pub(in crate::comparison) const MEMORY_LATENCY: Template =
     Template { code: "comparison-cause-memory-latency", words: "memory latency" };
 
-/// What both sides have: `3.15 GHz against 2.5 GHz`.
+/// The values of both sides: `3.15 GHz against 2.5 GHz`.
 fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
     text!("{this} vs. {base}", this = this.into(), base = base.into())
 }
 
-/// A cause whose effect was measured, where its factor makes it one.
+/// A cause with a measured effect, if its factor is large enough.
 fn cause(name: impl Into<Text>, says: Text, factor: f64, evidence: Vec<Evidence>) -> Option<Cause> {
     cause_of_parts(name, says, factor, evidence, Vec::new())
 }
 
-/// The same of an effect that is modelled.
+/// The same for a modelled effect.
 fn modelled(cause: Cause) -> Cause {
     Cause { measured: false, ..cause }
 }
 
-/// A cause that consists of others; with parts it is one whatever its factor.
+/// A cause that consists of others; if it has parts, it counts whatever its factor.
 fn cause_of_parts(
     name: impl Into<Text>,
     says: Text,
@@ -183,7 +183,7 @@ fn cause_of_parts(
     })
 }
 
-/// A measured figure as a cause, of which what is better makes faster.
+/// A measured result as a cause: a better result means faster.
 fn figure_cause(
     pair: &Pair,
     name: impl Into<Text>,
@@ -196,7 +196,7 @@ fn figure_cause(
     Some(Cause { unreliable: this.doubt.is_some() || base.doubt.is_some(), ..cause })
 }
 
-/// Evidence of a figure, or of the middle of several.
+/// Evidence from a result, or from the median of several.
 fn evidence(name: &String, datum: &Datum) -> Evidence {
     let value = figure(datum.value, &datum.unit);
     match &datum.over {
@@ -205,13 +205,13 @@ fn evidence(name: &String, datum: &Datum) -> Evidence {
     }
 }
 
-/// Evidence from a record: whose, what and where it stands.
+/// Evidence from a record: its owner, value and place.
 pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Evidence {
     let says = text!("{name}: {value}", value = value.into());
     Evidence { says, from: from.to_owned() }
 }
 
-/// An explanation whose causes multiply up to the speed; `figures` says more of the result.
+/// An explanation whose causes multiply up to the speed; `figures` adds details.
 fn explain_by_factors(
     pair: &Pair,
     result: Text,
@@ -242,8 +242,7 @@ fn explain_by_factors(
     OneSided { leads: factor >= 1.0, explanation }
 }
 
-/// An explanation of a result of which one is the faster, whose causes stand beside each other: what a program makes of them is not
-/// known.
+/// An explanation with independent causes: their combined effect on a program is unknown.
 fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
     // What was measured comes before bounds.
     sort_causes(&mut causes, speed.factor, true);
@@ -254,8 +253,8 @@ fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause
     OneSided { leads: speed >= 1.0, explanation }
 }
 
-/// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones
-/// before modelled ones, where they do not multiply up and a modelled one is only a bound.
+/// Orders causes: first those that slow down the slower one, then by effect. `measured_first` puts measured causes before modelled ones, if they
+/// do not multiply up and a modelled one is only a bound.
 fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     let effect = |cause: &Cause| cause.factor.ln().abs();
     let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
@@ -268,7 +267,7 @@ fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     causes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(effect(b).total_cmp(&effect(a))));
 }
 
-/// Whether two figures may be compared with each other.
+/// Whether two results are comparable.
 fn are_comparable(this: &Datum, base: &Datum) -> bool {
     super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
 }
@@ -278,7 +277,7 @@ fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
-/// How much faster this one is by a figure.
+/// How much faster this one is by one result.
 fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     match better {
         Better::Higher => this.value / base.value,
@@ -286,13 +285,13 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     }
 }
 
-/// The same of figures that may be compared with each other and differ.
+/// The same for results that are comparable and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
-/// Whether the samples resolve a difference; single figures are taken as they are, unless they are in doubt.
+/// Whether the samples resolve a difference; single results are taken as they are, unless they are unreliable.
 fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {

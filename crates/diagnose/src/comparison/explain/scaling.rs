@@ -9,7 +9,7 @@ use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
 use crate::comparison::work::is_loop;
 
-/// Each workload of at least two steps, in a sentence or two.
+/// Each workload with at least two steps, in a sentence or two.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     // A fit of the record's own is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
@@ -21,7 +21,7 @@ pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     works.values().filter_map(|sizes| describe_work(sizes, &known.name)).collect()
 }
 
-/// A share, or from which to which those of several sizes of blocks are.
+/// A share, or the range of shares for several block sizes.
 fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     let (least, most) = (shares.clone().fold(f64::MAX, f64::min), shares.fold(f64::MIN, f64::max));
     let (least, most) = (Value::Share(least), Value::Share(most));
@@ -31,7 +31,7 @@ fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     }
 }
 
-/// The shares of linear scaling that cores reach, and what CPUs add beyond.
+/// The shares of linear scaling that cores reach, and what further CPUs add.
 fn measure(work: &Work) -> Option<(OnCores, u64, [f64; 2])> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
     let on_cores = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;

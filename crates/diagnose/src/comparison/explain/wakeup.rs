@@ -1,4 +1,4 @@
-//! Wake-up latency: how much of its difference comes from idle states and timer slack, and other supposed causes.
+//! Wake-up latency: how much of its difference comes from idle states and timer slack, and other possible causes.
 
 use record::text::Value;
 use record::{Better, Metric, Template, metrics, text};
@@ -70,7 +70,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     ))
 }
 
-/// The same with idle states and timer slack out of the way.
+/// The same with idle states and timer slack disabled.
 fn find_tuned<'a>(known: &'a Known, key: &RowKey, entry: &RowEntry) -> Option<&'a Datum> {
     find_wakeups(&known.rows, key.metric, entry.policy(), "tuned")
         .filter(|datum| entry.setting() == "as-is" && datum.unfit.is_none())

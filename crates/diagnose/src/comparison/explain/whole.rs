@@ -1,5 +1,4 @@
-//! Results of whole machines without a measurement of a single thread: cores and clock are what is known of such a machine, and memory
-//! limits it.
+//! Results of whole machines without a measurement of a single thread: only its cores and clock are known, and memory limits it.
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
@@ -14,7 +13,7 @@ use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::rows::{RowKey, RowKind, Rows};
 
-/// From this ratio on more cores ought to do more.
+/// Above this ratio, more cores should do more work.
 const MORE: f64 = 1.2;
 
 /// Explanations of results of all CPUs without those of one thread.
@@ -86,7 +85,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
     text!(template, big, small, figures, cores, clock)
 }
 
-/// The fewest threads that do as much of a work as the most did.
+/// The smallest number of threads with the same throughput as the largest.
 fn state_as_much(known: &Known, work: &str) -> Text {
     let of_work = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && m.value() > 0.0;
     let steps = known.record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(of_work);

@@ -1,4 +1,4 @@
-//! What the causes of a result make of it, in words, from the side of the faster one.
+//! The effect of the causes on a result, in words, from the side of the faster one.
 
 use record::comparison::{Cause, Explanation};
 use record::text::Value;
@@ -6,14 +6,14 @@ use record::{Template, Text, text};
 
 use super::{MUCH_LEFT, NO_CAUSE, Speed, differs};
 
-/// Causes that make less than this share of a difference, on the scale of logarithms, explain little of it.
+/// Causes that account for less than this share of a difference, on a logarithmic scale, explain little of it.
 const LITTLE: f64 = 0.25;
 
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// What the causes leave.
+/// What the causes do not explain.
 pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
-/// What causes that make more than the difference leave.
+/// The remainder if causes add up to more than the difference.
 pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
     words: "The causes add up to more than the difference; unexplained: {factor}.",
@@ -21,13 +21,13 @@ pub(crate) const OVERSHOT: Template = Template {
 /// Which one is faster, and by how much.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
-/// The same with the mark of what is unreliable.
+/// The same with the mark for unreliable results.
 pub(crate) const FASTER_UNRELIABLE: Template = Template {
     code: "comparison-faster-unreliable",
     words: "{result}: {fast} is {times}? as fast as {slow} (based on an unreliable result).",
 };
 
-/// `primes: B is 1.3× as fast as A.`, or the other way round.
+/// `primes: B is 1.3× as fast as A.`, or the reverse.
 pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: Speed) -> Text {
     let (fast, slow, times) =
         if speed.factor >= 1.0 { (this, base, speed.factor) } else { (base, this, 1.0 / speed.factor) };
@@ -35,18 +35,18 @@ pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed:
     text!(template, result, fast, times = Value::Factor(times), slow)
 }
 
-/// A factor as it is from the side of the faster one.
+/// A factor from the side of the faster one.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
     if e.speed < 1.0 { 1.0 / factor } else { factor }
 }
 
-/// The share of the difference that causes explain which multiply up to it, on the scale of logarithms.
+/// The share of the difference explained by causes that multiply up to it, on a logarithmic scale.
 fn explained_share(e: &Explanation) -> f64 {
     let left = e.unexplained.unwrap_or(1.0);
     (e.speed / left).ln() / e.speed.ln()
 }
 
-/// Whether causes explain so little that they are no answer.
+/// Whether causes explain too little to be an answer.
 fn is_little(e: &Explanation) -> bool {
     let against = e.causes.iter().any(|cause| cause.despite);
     e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e))
@@ -76,7 +76,7 @@ fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) 
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
 
-/// What holds back the one with more cores.
+/// What limits the one with more cores.
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
     if causes.is_empty() {
@@ -86,7 +86,7 @@ pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) ->
     }
 }
 
-/// What the limits of the one with more cores do not explain; they overlap, so that together they are no more than their product.
+/// What the limits of the one with more cores do not explain; limits overlap, so their joint effect is at most their product.
 pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     let product = |despite: bool| {
         let side = e.causes.iter().filter(|cause| cause.despite == despite);
@@ -103,13 +103,13 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     )
 }
 
-/// What works the other way.
+/// Causes with the opposite effect.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, true, most, say);
     if causes.is_empty() { Text::default() } else { text!("Opposite effects: {causes}.") }
 }
 
-/// A cause with its factor from the side of the one that it belongs to.
+/// A cause with its factor, from the side that it affects.
 pub(crate) fn with_own_factor(cause: &Cause) -> Text {
     with_factor(cause, cause.factor)
 }
@@ -124,7 +124,7 @@ pub(crate) fn with_figures(cause: &Cause) -> Text {
     text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
 
-/// What the causes make of a result, each with its factor.
+/// The causes of a result, each with its factor.
 pub(crate) fn list_factors(e: &Explanation) -> Text {
     list_causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
 }

@@ -23,16 +23,16 @@ use crate::comparison::rows::{RowEntry, find_instructions_per_cycle};
 /// Instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
     Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
-/// Results derived from declared instructions.
+/// Results derived from declared instruction counts.
 pub(in crate::comparison) const DECLARED: Template =
     Template { code: "comparison-declared", words: "{figures}, as declared" };
 /// Instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
-/// What one thread does.
+/// The throughput of one thread.
 pub(in crate::comparison) const ONE_THREAD: Template =
     Template { code: "comparison-cause-one-thread", words: "one thread alone" };
-/// How well all CPUs scale if no step separates cores from siblings.
+/// Scaling to all CPUs if no step separates cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling across cores, including SMT" };
 
@@ -42,10 +42,10 @@ pub(super) struct Work<'a> {
     pub(super) workload: &'a str,
     /// The size of its blocks.
     pub(super) bytes: Option<u64>,
-    /// Of one thread, as a throughput, or the time that one thread takes.
+    /// Throughput, or time, of one thread.
     one: &'a Datum,
     timed: bool,
-    /// Whether the record shows that it was one thread.
+    /// Whether the record confirms that it was one thread.
     alone: bool,
     /// Throughput by threads.
     pub(super) steps: BTreeMap<u64, Datum>,
@@ -55,7 +55,7 @@ pub(super) struct Work<'a> {
     pub(super) cores: u64,
 }
 
-/// The largest step that ran on cores alone.
+/// The largest step that used one CPU per core.
 #[derive(Clone, Copy)]
 pub(super) struct OnCores {
     pub(super) threads: u64,
@@ -86,7 +86,7 @@ pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     shared.into_iter().flat_map(explain).collect()
 }
 
-/// Of explanations of one work with several block sizes the one nearest to the middle of all, with their spread and the omitted sizes.
+/// For work with several block sizes, the explanation closest to the median of all, with their spread and the omitted sizes.
 fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSided>)>) -> Option<OneSided> {
     let mut all: Vec<(u64, OneSided)> =
         all.into_iter().filter_map(|(bytes, one)| Some((bytes.unwrap_or(0), one?))).collect();
@@ -175,8 +175,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The largest step measured on cores alone. A single thread shows nothing about several cores together, and without the number of
-    /// cores it is unknown what a step covers.
+    /// The largest step measured on cores alone. A single thread shows nothing about scaling, and without the number of cores it is unknown what
+    /// a step covers.
     pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
@@ -192,7 +192,7 @@ fn reported_clock(m: &Measurement) -> Option<Datum> {
     Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
 }
 
-/// Clock, instructions a cycle and instructions, so far as both have them.
+/// Clock, instructions per cycle and instructions, as far as both have them.
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
@@ -242,7 +242,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-/// The claim that instructions per cycle are the cause, if the record's are not the program's.
+/// The claim that instructions per cycle are the cause, if those in the record are not the program's.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("{value}, {why}");
@@ -283,7 +283,7 @@ impl<'a> Step<'a> {
         Some(Self { threads, all, cores: threads as f64, on_cores, one: work.steps.get(&1) })
     }
 
-    /// What a core does when all work, over one thread alone.
+    /// The throughput of a core when all are busy, relative to one thread alone.
     fn core_share(&self) -> Option<f64> {
         Some(self.all.value / self.cores / self.one?.value)
     }
@@ -347,7 +347,7 @@ fn describe_scaling(share: f64, threads: u64) -> Text {
     }
 }
 
-/// What CPUs add beyond the cores that were measured.
+/// The gain from CPUs beyond the measured cores.
 fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     let (own, others) = (this.on_cores?, base.on_cores?);
     if this.threads <= own.threads && base.threads <= others.threads {
@@ -363,7 +363,7 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     Some(Cause { measured, ..cause(name, says, gain / base_gain, proof)? })
 }
 
-/// What a step's CPUs add beyond the cores measured.
+/// The gain from the CPUs of a step beyond the measured cores.
 fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
     match (step.threads as f64 > step.cores, cores.whole) {
@@ -377,7 +377,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     }
 }
 
-/// What a core does when all CPUs work, compared with one thread alone: if no step between separates cores from siblings.
+/// The throughput of a core when all CPUs are busy, relative to one thread alone, if no step in between separates cores from siblings.
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(

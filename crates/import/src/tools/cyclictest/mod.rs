@@ -16,7 +16,7 @@ use self::figures::{ENDS, Seen, Thread};
 use self::options::Options;
 use crate::reading::*;
 
-/// Digits that each number of a histogram's row has at least.
+/// Minimum number of digits in each number of a histogram row.
 const LEAST_DIGITS: usize = 6;
 
 const LATENCY: &str = "/dev/cpu_dma_latency set to ";

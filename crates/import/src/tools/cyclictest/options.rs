@@ -27,7 +27,7 @@ pub(super) struct Options {
 /// Short options that take a value, in all versions; `-a` may.
 const VALUED: &str = "abcdDFhHilopTytwPABC";
 
-/// Short options of long ones; `Y` is none of cyclictest's.
+/// Short forms of long options; cyclictest itself has no `Y`.
 const LONG: &str = "smp=S|affinity=a|nsecs=N|histofall=H|priority=p|prio=p|policy=Y";
 
 impl Options {

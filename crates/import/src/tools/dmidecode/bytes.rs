@@ -1,4 +1,4 @@
-//! SMBIOS tables in bytes: the file written by `dmidecode --dump-bin`, and the structures printed by `dmidecode -u`.
+//! SMBIOS tables in binary form: the file written by `dmidecode --dump-bin`, and the structures printed by `dmidecode -u`.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use super::super::memory;
 use crate::facts::{Fact, Socket};
 use crate::reading::*;
 
-/// The longest table to read: real ones have some 100 KiB at most.
+/// Longest table that is read; real ones have at most some 100 KiB.
 const LONGEST_DUMP: usize = 4 << 20;
 
-/// Whether these bytes begin a table: one written by `dmidecode --dump-bin`, or a copy of the kernel's, `tables/DMI`.
+/// Whether these bytes are the beginning of a table: one written by `dmidecode --dump-bin`, or a copy of the kernel's `tables/DMI`.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {
     bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_") || is_bare(bytes)
 }
 
-/// Whether these bytes begin with the structure of the firmware and its length (DSP0134, 7.1), or with any short one with the
-/// first handle. No text has control characters and zeros like these.
+/// Whether these bytes begin with the firmware structure and its length (DSP0134, 7.1), or with any short structure with the first handle. Text
+/// does not contain such control characters and zeros.
 fn is_bare(bytes: &[u8]) -> bool {
     matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }
@@ -33,7 +33,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
     }
 }
 
-/// Puts a table's content into the machine; devices may have origins of their own.
+/// Transfers the content of a table to the machine; devices may have separate origins.
 fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     let tables = machine::smbios::read(table);
     if !tables.complete {
@@ -74,7 +74,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     }
 }
 
-/// The offsets of string numbers in the structures to read (DSP0134, 7).
+/// Offsets of the string numbers in the structures that are read (DSP0134, 7).
 const STRING_FIELDS: [(u8, &[usize]); 5] = [
     (0, &[0x04, 0x05, 0x08]),
     (1, &[0x04, 0x05, 0x06, 0x07, 0x19, 0x1a]),
@@ -82,19 +82,19 @@ const STRING_FIELDS: [(u8, &[usize]); 5] = [
     (4, &[0x04, 0x07, 0x10, 0x20, 0x21, 0x22]),
     (17, &[0x10, 0x11, 0x17, 0x18, 0x19, 0x1a, 0x2b]),
 ];
-/// The structure that ends a table, with its handle and no strings.
+/// The structure at the end of a table, with its handle and without strings.
 const END: [u8; 6] = [127, 4, 0xfe, 0xff, 0, 0];
-/// Most bytes in a line.
+/// Maximum number of bytes on a line.
 const IN_A_LINE: usize = 16;
 
 /// A structure as printed by `-u`: its bytes, then each string in bytes and again as text.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     data: Vec<u8>,
-    /// Each with its final zero.
+    /// Strings, each with its terminating zero.
     strings: Vec<u8>,
     in_strings: bool,
-    /// The start of the completed string, whose text comes next.
+    /// The start of the completed string; its text follows.
     shown: Option<usize>,
     damaged: bool,
 }
@@ -128,7 +128,7 @@ impl Raw {
         }
     }
 
-    /// The structure as in a table, if it is complete.
+    /// The structure in the form it has in a table, if it is complete.
     fn bytes(&self, handle: u32, kind: u32) -> Option<Vec<u8>> {
         let [own_kind, length, low, high, ..] = *self.data.as_slice() else { return None };
         let strings = self.strings.iter().filter(|byte| **byte == 0).count();
@@ -153,7 +153,7 @@ fn is_read(kind: u32) -> bool {
     matches!(kind, 0 | 1 | 2 | 4 | 16 | 17)
 }
 
-/// A string as dmidecode prints it, without its final zero.
+/// A string as printed by dmidecode, without its terminating zero.
 fn printed(bytes: &[u8]) -> String {
     let shown = |byte: &u8| if (32..127).contains(byte) { char::from(*byte) } else { '.' };
     bytes.strip_suffix(&[0]).unwrap_or(bytes).iter().map(shown).collect()
@@ -198,7 +198,7 @@ impl RawTable {
         }
     }
 
-    /// Reads the table if it is whole.
+    /// Reads the table if it is complete.
     pub(super) fn end(self, sink: &mut Sink) {
         let Some(first) = self.first else { return };
         match self.broken {

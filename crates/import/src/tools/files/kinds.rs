@@ -1,4 +1,4 @@
-//! The kinds of values in patterns, as `patterns.txt` names them.
+//! The kinds of values in patterns, with their names in `patterns.txt`.
 
 use record::command_line::comparable_name;
 use record::units::scale_of;
@@ -6,7 +6,7 @@ use record::units::scale_of;
 use super::super::numactl;
 use crate::reading::*;
 
-/// Architectures by the kernel's words.
+/// Architectures by the kernel's names.
 const ARCHITECTURES: &str =
     "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
 
@@ -82,8 +82,8 @@ fn seconds(text: &str) -> Option<f64> {
     })
 }
 
-/// The bytes of a size in MiB with five decimals, as lmbench rounds it: of all possible values the multiple of the largest power
-/// of two. `Some(None)` for an impossible one.
+/// The bytes of a size in MiB that lmbench rounded to five decimals: of all possible values, the multiple of the largest power of two.
+/// `Some(None)` for an impossible size.
 fn mebibytes(text: &str) -> Option<Option<String>> {
     const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
     text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 5)?;
@@ -97,7 +97,7 @@ fn mebibytes(text: &str) -> Option<Option<String>> {
     Some((1.0..1e15).contains(&bytes).then(|| format!("{roundest:.0}")))
 }
 
-/// KiB of a size printed by `free`: its unit follows it, or follows from the command.
+/// KiB of a size printed by `free`: the unit is after it, or given by the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     const LONG: [&str; 5] = ["--bytes", "--ki", "--me", "--gi", "--te"];

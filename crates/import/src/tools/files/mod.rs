@@ -1,5 +1,5 @@
-//! Files of `/sys`, `/proc` and control groups as texts quote them: with their path before each line, below their path, or below the
-//! command that prints them. The same code reads them as on a machine itself.
+//! Files of `/sys`, `/proc` and control groups quoted in texts: with the path before each line, below their path, or below the command that
+//! prints them. They are read with the same code as on a machine itself.
 
 mod kinds;
 mod patterns;
@@ -36,7 +36,7 @@ pub(super) const PATTERNS: &[Tool] = &[
 struct Found(BTreeMap<String, (String, PendingLine)>, HashSet<String>);
 
 impl Found {
-    /// A line of a file; after a path that ends in `+` it is a further one.
+    /// A line of a file; after a path that ends in `+`, a further line.
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
         let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
@@ -52,7 +52,7 @@ impl Found {
         known.push('\n');
     }
 
-    /// Continues a list of flags broken at a margin; whether the line does so.
+    /// Continues a list of flags that was wrapped at a margin; returns whether the line does.
     fn go_on(&mut self, path: &str, text: &str) -> bool {
         let is_flag = |word: &str| word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
         let Some((known, _)) = self.0.get_mut(path).filter(|_| text.split(' ').all(is_flag)) else {
@@ -155,7 +155,7 @@ fn is_line_of(path: &str, text: &str) -> bool {
     }
 }
 
-/// The whole path of a file that inspection could read.
+/// The full path of a file, if inspection could read it.
 fn absolute(word: &str) -> Option<String> {
     // Hierarchies of control groups, version 1, have two names.
     let word = &word
@@ -183,8 +183,8 @@ fn absolute(word: &str) -> Option<String> {
     folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
 }
 
-/// The file named by a line: `path:value` of grep, `path = value`, `kernel.name = value` of sysctl, a path alone or between
-/// arrows, as `head` prints it above several files. `folder`: the folder of names without a path.
+/// The file named by a line: `path:value` from grep, `path = value`, `kernel.name = value` from sysctl, a path alone, or a path between arrows,
+/// as printed by `head` above several files. `folder`: the folder for names without a path.
 fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
@@ -233,7 +233,7 @@ fn within(folder: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// The whole path of a file named by a command in this folder.
+/// The full path of a file that a command in this folder names.
 fn absolute_from(folder: &str, word: &str) -> Option<String> {
     match scan::begins(folder, "/sys|/proc") && !word.contains('=') {
         true => absolute(&within(folder, word)),
@@ -241,7 +241,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The folder of the files that a command prints with their names, as it names it.
+/// The folder of the files that a command prints with their names, as given in the command.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| {
         command.text.contains("grep") || command.text.contains("head") || command.text.contains("tail")
@@ -250,7 +250,7 @@ fn named_from(command: Option<&Command>) -> String {
     folder.filter(|folder| scan::begins(folder, "/sys|/proc")).unwrap_or_default()
 }
 
-/// The files printed by a command, in order; none if it processes them.
+/// The files printed by a command, in order; none if it processes their content.
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
     let command = command.text.as_str();
@@ -307,7 +307,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     if stages.all(is_kept) { paths } else { VecDeque::new() }
 }
 
-/// The file of a line that identifies itself, whatever is above it.
+/// The file of a line that identifies its file by itself, whatever is above it.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
@@ -346,7 +346,7 @@ pub(super) const FILES: Tool = Tool {
 struct FilesReader {
     /// Files whose content is still expected.
     asked: VecDeque<String>,
-    /// The folder of names without a path.
+    /// The folder for names without a path.
     folder: String,
     /// The current file.
     current: Option<String>,

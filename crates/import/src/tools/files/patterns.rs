@@ -1,5 +1,4 @@
-//! Tools whose lines are patterns, in `patterns.txt`: each lists the files of `/sys` and `/proc` that it quotes, or its
-//! results.
+//! Tools whose lines are described by patterns in `patterns.txt`; these list the files of `/sys` and `/proc` that a tool quotes, or its results.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
@@ -20,8 +19,7 @@ const LONGEST: usize = 1000;
 struct Pattern {
     opens: bool,
     counts: bool,
-    /// Words that the command must have, and those with `!` before them that it must not have; none if no command is
-    /// needed.
+    /// Words that the command must contain, or with `!` before them must not contain; none if no command is needed.
     command: Vec<&'static str>,
     parts: Vec<Part>,
     /// The byte that each such line begins with, if they all do.
@@ -37,7 +35,7 @@ enum Part {
     Take(&'static str, bool, &'static str),
 }
 
-/// A result of a metric: the words of a published one, with places.
+/// A result of a metric: the words of a published result, with placeholders.
 struct Figure {
     metric: &'static Definition,
     words: Vec<String>,
@@ -46,7 +44,7 @@ struct Figure {
 /// A tool's patterns.
 #[derive(Default)]
 struct Known {
-    /// The programs whose command line above is the tool's own; any if none is named.
+    /// Programs whose command line counts as the tool's own; any program if none is named.
     programs: Vec<&'static str>,
     patterns: Vec<Pattern>,
     /// The results made at the end of an output.
@@ -115,7 +113,7 @@ fn pattern(line: &'static str) -> Pattern {
     }
 }
 
-/// The text before the first place of a template, in it, and after it.
+/// The text before the first placeholder of a template, the placeholder, and the text after it.
 fn place(template: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = template.split_once('{')?;
     let (inner, after) = rest.split_once('}')?;
@@ -153,7 +151,7 @@ impl Pattern {
             .then_some(values)
     }
 
-    /// The names of values that occur once.
+    /// The names of values that may occur only once.
     fn once(&self) -> impl Iterator<Item = &'static str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Take(name, true, _) => Some(*name),
@@ -162,7 +160,7 @@ impl Pattern {
     }
 }
 
-/// Whether the parts match all of `text`, with each blank matching one; their values are added to `values`.
+/// Whether the parts match the whole of `text`, with one blank for each blank; the values are added to `values`.
 fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Values) -> bool {
     let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
     let (name, kind) = match first {
@@ -202,8 +200,8 @@ impl Figure {
         Some(Self { metric: metrics::find(metric)?, words: published::split_words(words).ok()? })
     }
 
-    /// Its words with their values: a word in a place without a value is left out. `None` without the main value, and an error if
-    /// a place's value is incomplete.
+    /// The words with their values; a word whose placeholder has no value is left out. `None` without the main value, and an error if the value
+    /// of a placeholder is incomplete.
     fn fill(&self, values: &Values) -> Option<Result<Vec<String>, ()>> {
         let mut words = Vec::new();
         for word in &self.words {
@@ -232,14 +230,14 @@ impl Figure {
     }
 }
 
-/// What is missing of a value.
+/// What is missing in a value.
 enum Missing {
     All,
     Unit,
 }
 
-/// A template with the values in its places: `{a}`, of which `{a[3:0]}` are bits; `{a|b|=c}` is `b` if `a` has no value, or else the
-/// word c.
+/// A template with its placeholders filled in: `{a}` is a value, `{a[3:0]}` some of its bits; `{a|b|=c}` is `b` if `a` has no value, and the word
+/// c if neither has.
 fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut filled = String::new();
     let mut rest = template;
@@ -260,7 +258,7 @@ fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     Ok(filled + rest)
 }
 
-/// Bits of a number, from the highest to the lowest given.
+/// Bits of a number, from the highest to the lowest given position.
 fn bits_of(value: &str, (high, low): (&str, &str)) -> Option<u64> {
     let (high, low): (u32, u32) = (high.parse().ok()?, low.parse().ok()?);
     Some(value.parse::<u64>().ok()? >> low & ((1_u64 << (high - low + 1)) - 1))
@@ -336,14 +334,14 @@ struct PatternReader {
     values: Values,
     counted: Option<u32>,
     found: Found,
-    /// The places of values that occur once.
+    /// Where the values that may occur only once were read.
     seen: BTreeMap<&'static str, PendingLine>,
     /// Results of this output, by metric and labels.
     made: HashSet<String>,
 }
 
 impl PatternReader {
-    /// Takes the results of a line; whether the output continues: a repeated result belongs to another output.
+    /// Takes the results of a line; returns whether the output continues, because a repeated result belongs to another output.
     fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
         for figure in &pattern.figures {
             let m = match figure.fill(&self.values) {

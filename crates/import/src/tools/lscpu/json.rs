@@ -6,7 +6,7 @@ use super::labels::find_label;
 use super::values::List;
 use crate::reading::*;
 
-/// The deepest nesting followed; lscpu has two levels.
+/// Deepest nesting that is followed; lscpu has two levels.
 const DEEPEST: usize = 8;
 
 /// lscpu's JSON.
@@ -50,7 +50,7 @@ impl Reader for JsonReader {
     }
 }
 
-/// All entries in their order, including nested ones.
+/// All entries in order, including nested ones.
 fn flatten<'a>(entries: &'a [Value], depth: usize, all: &mut Vec<&'a Value>) {
     for entry in entries.iter().filter(|_| depth <= DEEPEST) {
         all.push(entry);

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use crate::facts::{key, parse_cache_name};
 
-/// Every label of each value, in every language: the value's name, and below it its labels, indented.
+/// The labels of each value in all languages: the name of the value, and below it the labels, indented.
 const LABELS: &str = include_str!("labels.txt");
 
-/// Values and their labels, of which a value has several.
+/// Values and their labels; a value has several labels.
 pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     let mut thing = "";
     LABELS.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
@@ -26,7 +26,7 @@ pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
     form.split(' ').collect::<Vec<_>>().try_into().ok()
 }
 
-/// A label's meaning, with its number or name.
+/// The meaning of a label, with the number or name in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label<'a> {
     /// What it is: one of [`key`].
@@ -40,9 +40,9 @@ pub(super) struct Label<'a> {
 /// The index of labels.
 #[derive(Default)]
 struct Index {
-    /// Labels without a part, of which the first counts.
+    /// Labels without a variable part; the first match is used.
     exact: HashMap<&'static str, &'static str>,
-    /// Text before and after the part; those that begin with the part come last.
+    /// The text before and after the variable part; labels that begin with it come last.
     patterns: Vec<(&'static str, &'static str, &'static str)>,
 }
 
@@ -61,7 +61,7 @@ fn index() -> &'static Index {
     })
 }
 
-/// The longest label, in bytes.
+/// Length of the longest label, in bytes.
 const LONGEST_LABEL: usize = 120;
 
 /// The meaning of the text before the colon.
@@ -87,7 +87,7 @@ pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
     })
 }
 
-/// A line split into its label and the text of its value. A few translations forgot the colon.
+/// A line split into its label and the text of its value. A few translations lack the colon.
 pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim();
     // Lists in prose have the same names.
@@ -96,7 +96,7 @@ pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     Some((find_label(name)?, value.trim()))
 }
 
-/// The meaning of a switch's word in the catalogues.
+/// The meaning of a word for on or off in the translations.
 pub(super) fn is_on(word: &str) -> Option<bool> {
     match *index().exact.get(word)? {
         "is_enabled" => Some(true),

@@ -50,11 +50,11 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 
 struct ListReader {
     list: List,
-    /// The line before held flags, which continue if a terminal or a mail broke them.
+    /// Whether the previous line contained flags, which continue if a terminal or a mail program wrapped them.
     flags: bool,
-    /// The command line above is of lscpu.
+    /// Whether the command line above is an lscpu command.
     asked: bool,
-    /// A first line with an architecture, which package managers also print, until another follows.
+    /// A first line with an architecture, until another line follows: package managers print such a line too.
     first: Option<PendingLine>,
 }
 

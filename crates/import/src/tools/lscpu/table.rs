@@ -6,7 +6,7 @@ use crate::cache_size::Printed;
 use crate::facts::{self, CacheRow, CpuRow, parse_cache_name};
 use crate::reading::*;
 
-/// Columns of `-e` and `-p` beside the caches, in lower case.
+/// Columns of `-e` and `-p` other than caches, in lower case.
 const CPU_COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\
     microcode|mhz|scalmhz%|maxmhz|minmhz|modelname|cache|";
 
@@ -38,7 +38,7 @@ pub(crate) const LSCPU_CACHES: Tool = Tool {
     reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
 };
 
-/// A column in lower case, and its position in the head, bytes from its first.
+/// A column in lower case, and its position in the head, in bytes.
 type Column = (Range<usize>, String);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ enum Form {
     Caches,
 }
 
-/// The words of a row, each with its position, bytes from the first.
+/// The words of a row, each with its position in bytes.
 fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     let text = text.trim_start();
     let place = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
@@ -56,7 +56,7 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 }
 
 impl Form {
-    /// The columns of a head: all must be known, so that none is misread. `-p` has an empty one before the caches.
+    /// The columns of a head. All must be known, so that none is misread. `-p` has an empty column before the caches.
     fn head(self, text: &str) -> Option<Vec<Column>> {
         let words: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
@@ -80,7 +80,7 @@ impl Form {
         columns.iter().all(|(_, name)| known(name)).then_some(columns)
     }
 
-    /// The cells of a row by their columns; if one is missing, or two were joined, nothing shows which.
+    /// The cells of a row by column; if one is missing, or two were joined, it is impossible to tell which.
     fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         let mut cells: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
@@ -146,8 +146,7 @@ fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
-/// Takes a row of a CPU, by the names of the columns in lower case; whether it is one. `of_all` tables also have offline
-/// CPUs.
+/// Takes the row of a CPU, by column names in lower case; returns whether it is one. `of_all`: the table also has offline CPUs.
 fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
@@ -172,7 +171,7 @@ fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -
     true
 }
 
-/// Takes a row of a kind of cache, by the names of the columns in lower case; whether it is one.
+/// Takes the row of a kind of cache, by column names in lower case; returns whether it is one.
 fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
     let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
     let Some((name, cache)) = named else { return false };

@@ -1,4 +1,4 @@
-//! The values behind lscpu's labels.
+//! The values of lscpu's labels.
 
 use record::CpuList;
 
@@ -7,10 +7,10 @@ use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, Fact, Lscpu, Values, key};
 use crate::reading::*;
 
-/// The longest text of flags kept.
+/// Longest text of flags that is kept.
 const LONGEST_FLAGS: usize = 32 << 10;
 
-/// Machine words of kernels that run on processors which people measure.
+/// Names of the architectures of kernels for processors that linespeed may meet.
 pub(super) fn is_architecture(value: &str) -> bool {
     const KNOWN: &str = "x86_64|aarch64|armhf|ppc64el|i386|i486|i586|i686|amd64|arm64|ppc64|ppc64le|s390x|riscv64|\
         loongarch64|mips64|sw_64|ia64|sparc64";
@@ -22,16 +22,16 @@ pub(super) fn is_architecture(value: &str) -> bool {
 #[derive(Default)]
 pub(super) struct List {
     pub(super) output: Lscpu,
-    /// Whether it has any values.
+    /// Whether there are any values.
     pub(super) begun: bool,
     /// The current kind of core has counts, plausible or not.
     counted: bool,
-    /// Its lists are masks (`--hex`), which are not read.
+    /// Whether its lists are masks (`--hex`), which are not read.
     masks: bool,
 }
 
 impl List {
-    /// Two values of something that a machine has only once mean that the lines from here on are of another list.
+    /// Two values of something that exists only once in a machine mean that another list begins here.
     fn part_where(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
@@ -137,8 +137,8 @@ impl List {
         Ok(())
     }
 
-    /// One kind of cache. Before 2.34 lscpu printed the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`),
-    /// since then the sum and their number.
+    /// One kind of cache. Before version 2.34 lscpu printed the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`), and since then
+    /// the sum and the number of caches.
     fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let path = format!("machine.caches.{name}");
         let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
@@ -167,7 +167,7 @@ impl List {
     }
 }
 
-/// What is not read, and why.
+/// Something that is not read, and the reason.
 type Why = (String, String);
 
 /// A value in the form of records, clocks in Hz and switches as 0 and 1; `None` if it is empty, and why if it is impossible.

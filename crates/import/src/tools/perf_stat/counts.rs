@@ -1,4 +1,4 @@
-//! Counters of one output, combined: totals over intervals and groups of CPUs, instructions per cycle, the clock.
+//! Combines the counters of one output: totals over intervals and groups of CPUs, instructions per cycle, the clock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,11 +6,11 @@ use super::Run;
 use super::text::{Counter, Part, scale};
 use crate::reading::*;
 
-/// perf's other names of an event, beside the one in records.
+/// Other names that perf has for an event, and the name used in records.
 const SAME: &str = "cpu-cycles=cycles|branch-instructions=branches|cs=context-switches|migrations=cpu-migrations|\
     faults=page-faults|idle-cycles-frontend=stalled-cycles-frontend|idle-cycles-backend=stalled-cycles-backend";
 
-/// Counts of one event in several groups that differ by more, as a share, are in doubt: each is scaled up from another time.
+/// If counts of one event in several groups differ by a larger share, they are doubtful: each is extrapolated from a different time.
 const MOST_APART: f64 = 0.1;
 
 /// What an event counts and in which mode.
@@ -30,21 +30,21 @@ struct Slot {
     line: PendingLine,
     event: Event,
     part: Part,
-    /// It has a count, not only lines without one.
+    /// Whether it has a count, and not only lines without one.
     counted: bool,
     /// The total before the last value.
     before: f64,
-    /// Since the start of the last interval: with several groups of events the count with the longest counting time.
+    /// Count since the start of the last interval; with several groups of events, the one with the longest counting time.
     last: Estimate,
-    /// How far the counts of the groups differ, as a share.
+    /// Difference between the counts of the groups, as a share.
     apart: f64,
-    /// Intervals with a line of it, counted or not, and the last one's time.
+    /// Number of intervals with a line for it, counted or not, and the time of the last.
     seen: (u64, Option<f64>),
     /// Intervals with a count.
     intervals: u64,
-    /// The groups of CPUs whose sum it is.
+    /// The groups of CPUs that are summed.
     sum_of: Vec<String>,
-    /// The least counting share before the last value.
+    /// The smallest counting share before the last value.
     least: Option<f64>,
     impossible: bool,
     spread: Option<f64>,
@@ -107,24 +107,24 @@ impl Counts {
         self.counted().next().is_none()
     }
 
-    /// Whether counters of intervals follow some of a whole run, or the reverse: another output's.
+    /// Whether counters per interval follow counters of a whole run, or the reverse; they then belong to another output.
     pub(super) fn is_of_another(&self, counter: &Counter) -> bool {
         self.counted().next().is_some_and(|slot| (slot.intervals > 0) != counter.interval.is_some())
     }
 
-    /// Whether the whole machine was counted, as far as the events show it. Results of single CPUs and sockets need that,
-    /// and with it perf counts the CPUs' clock in place of a process's own.
+    /// Whether the whole machine was counted, as far as the events show this. Results for single CPUs and sockets require it, and perf then
+    /// counts the clock of the CPUs instead of the clock of a process.
     pub(super) fn system(&self) -> Option<bool> {
         let clock = |name: &str| self.counted().any(|slot| slot.event.name == name);
         (self.of_cpus() || clock("cpu-clock")).then_some(true).or(clock("task-clock").then_some(false))
     }
 
-    /// Whether single CPUs or groups of them were counted, which happens only if all are.
+    /// Whether single CPUs or groups of CPUs were counted, which perf does only when it counts all.
     pub(super) fn of_cpus(&self) -> bool {
         self.counted().any(|slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_)))
     }
 
-    /// Takes one counter; whether its unit is one of counts.
+    /// Takes one counter; returns whether its unit is a unit of counts.
     pub(super) fn take(&mut self, counter: &Counter, line: Line, sink: &mut Sink) -> bool {
         let event = Event::read(&counter.event);
         // Without a unit clocks are nanoseconds, and up to Linux 3 milliseconds with a fraction. Temperature is not a
@@ -153,12 +153,12 @@ impl Counts {
         true
     }
 
-    /// The line was not a counter's: further lines do not belong to the counter above.
+    /// The line was not one of a counter: further lines do not belong to the counter above.
     pub(super) fn leave(&mut self) {
         self.last = None;
     }
 
-    /// Takes the line below a counter's.
+    /// Takes the line below the line of a counter.
     pub(super) fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
         if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)).filter(|slot| slot.counted) {
             slot.tail(further, line, sink);
@@ -209,7 +209,7 @@ impl Counts {
     }
 }
 
-/// The counts of groups of CPUs, and before them their sums.
+/// The counts for groups of CPUs, preceded by their sums.
 fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     let mut sums: BTreeMap<Event, Slot> = BTreeMap::new();
     for slot in &slots {
@@ -227,7 +227,7 @@ fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     sums.into_values().chain(slots).collect()
 }
 
-/// The lesser of the known values.
+/// The smaller of the known values.
 fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::min)
 }
@@ -261,7 +261,7 @@ impl Slot {
         self.before + self.last.value
     }
 
-    /// The least counting share, if printed.
+    /// The smallest counting share, if printed.
     fn coverage(&self) -> Option<f64> {
         least(self.least, self.last.coverage)
     }
@@ -298,7 +298,7 @@ impl Slot {
         self.total() == 0.0 && (never || scan::is_one_of(&self.event.name, "cycles|instructions"))
     }
 
-    /// The counted event, whatever the mode.
+    /// The counted event, in any mode.
     fn of(&self) -> (&Part, &str, &str) {
         (&self.part, &self.event.unit, &self.event.name)
     }
@@ -350,7 +350,7 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
         .with_known_detail(detail::ATTACHED_TO, run.attached.as_deref())
 }
 
-/// Instructions per cycle from both counts; perf's printed value must agree. A thread is not a place of this metric.
+/// Instructions per cycle from the two counts; the value printed by perf must agree. This metric has no label for a thread.
 fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     let kind = instructions.event.unit.as_str();
     let nobodys = !kind.is_empty() && run.workload.is_none() && !run.system;
@@ -403,8 +403,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     sink.add_figure(with_run(m, run), line);
 }
 
-/// The clock while the command ran: its cycles over its time on a CPU. Undefined for a whole machine, whose CPUs are also
-/// idle.
+/// The clock while the command ran: its cycles divided by its CPU time. Undefined for a whole machine, because its CPUs are also idle.
 fn clocks(cycles: &Slot, clock: &Slot, run: &Run, sink: &mut Sink) {
     if run.system || run.unknown || clock.total() <= 0.0 || cycles.impossible {
         return;

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::text::{Counter, Part, is_event};
 use crate::reading::*;
 
-/// Separators recognised without the command line; `-x` takes any other.
+/// Separators recognised without the command line; `-x` also allows others.
 pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
-/// The least fields of a line without shortening options.
+/// Smallest number of fields in a line without options that shorten it.
 const LEAST_FIELDS: usize = 5;
 
 /// Reads a line of fields. Without a known separator the line must be unambiguous.
@@ -79,8 +79,8 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     Some(counter)
 }
 
-/// The fields of a line whose numbers have the separator as their decimal mark: `140,97,msec,task-clock,140973112,100,00,,…`. The
-/// counting share then has two decimals, and so has a value with a unit.
+/// The fields of a line in which the separator is also the decimal mark of the numbers: `140,97,msec,task-clock,140973112,100,00,,…`. The
+/// counting share and a value with a unit then have two decimals.
 fn rejoin(fields: &[&str]) -> Option<Vec<String>> {
     let digits =
         |at: usize| fields.get(at).is_some_and(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));

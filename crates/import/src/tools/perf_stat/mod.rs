@@ -17,20 +17,20 @@ use record::command_line::{CommandLine, comparable_name, conditions};
 /// The beginning of an output.
 const HEAD: &str = "Performance counter stats for ";
 
-/// Frequently requested events, which identify a counter's line if nothing above it does.
+/// Frequently requested events, which identify the line of a counter if nothing above it does.
 const KNOWN: &str = "cycles|instructions|branches|task-clock|cpu-clock|cs|faults|migrations|page-faults|context-switches|\
     cpu-migrations|cpu-cycles|ref-cycles|bus-cycles|cache-misses|cache-references|branch-misses|branch-instructions|slots";
 
 /// The properties of a whole run.
 #[derive(Debug, Default)]
 struct Run {
-    /// The command under its comparable name.
+    /// The command, under the name used for comparisons.
     workload: Option<String>,
     /// Whether the whole machine was counted.
     system: bool,
-    /// Whether it is unknown if it was the whole machine or one process.
+    /// Whether it is unknown if the whole machine or one process was counted.
     unknown: bool,
-    /// Number of runs whose means the results are.
+    /// Number of runs of which the results are means.
     runs: Option<u64>,
     /// The counted CPUs, if not all.
     cpus: Option<String>,
@@ -141,7 +141,7 @@ impl PerfReader {
         }
     }
 
-    /// The line has a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
+    /// Takes the line if it has a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
     fn take_time(&mut self, line: Line) -> Option<()> {
         let (number, rest) = numbers::split_leading(line.text)?;
         let after = match rest.trim().strip_prefix("+-") {
@@ -168,8 +168,8 @@ impl PerfReader {
             .or_else(|| fields::fields(text, None))
     }
 
-    /// The subject of the results: a window over a whole machine (`-a sleep 10`) is not a workload, and an attached
-    /// process is not the command that only set the duration.
+    /// The subject of the results: counting a whole machine for a while (`-a sleep 10`) is not a workload, and an attached process is not the
+    /// command that only set the duration.
     fn settle(&mut self) {
         // Fields, JSON and intervals do not contain it themselves.
         if !self.head && self.command.is_none() {

@@ -6,7 +6,7 @@
 
 use crate::reading::*;
 
-/// The content of a counter's line.
+/// The content of the line of a counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counter {
     /// Seconds since the start, with `-I`.
@@ -47,7 +47,7 @@ pub(super) fn scale(unit: &str) -> Option<(f64, &'static str)> {
     known.into_iter().find_map(|(of, into)| Some((record::units::scale_of(unit, of)?.1, into)))
 }
 
-/// Reads a counter's line; `None` for any other.
+/// Reads the line of a counter; `None` for any other line.
 pub(super) fn counter(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
     // The tail follows the metric, or without one the event.
@@ -90,7 +90,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     Some(counter)
 }
 
-/// The line below a counter's, with only a further metric and the counter's tail.
+/// The line below that of a counter, with only a further metric and the end of the counter's line.
 pub(super) fn continuation(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
     let comment = tail(text.trim_start().strip_prefix('#')?, &mut counter);
@@ -156,9 +156,9 @@ fn part(text: &str) -> Option<(Part, &str)> {
     is_number(tid).then(|| (Part::Thread(word.to_owned()), after))
 }
 
-/// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. A text in square
-/// brackets is not part of it: perf 6.12 prints the counting unit after it, `cpu-migrations [software]`. Neither is a unit
-/// broken off by a margin: `0.107 CPUs utilized`.
+/// Whether a word may be the name of an event: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. Text in square brackets is not part
+/// of it: perf 6.12 prints the PMU after it, `cpu-migrations [software]`. Neither is a unit moved to the next line by a margin: `0.107 CPUs
+/// utilized`.
 pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')

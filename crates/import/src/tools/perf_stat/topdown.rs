@@ -4,12 +4,12 @@
 use super::Run;
 use crate::reading::*;
 
-/// The categories of levels 1 and 2 as in records. perf has underscores for the dashes and `tma_` before; before 6.3 it had blanks
-/// and capitals: `Bad Speculation`.
+/// The categories of levels 1 and 2, as named in records. perf prints underscores instead of hyphens, and `tma_` before the name; before 6.3 it
+/// printed blanks and capitals: `Bad Speculation`.
 const CATEGORIES: &str = "retiring|bad-speculation|frontend-bound|backend-bound|heavy-operations|light-operations|\
     branch-mispredicts|machine-clears|fetch-latency|fetch-bandwidth|memory-bound|core-bound";
 
-/// The category and the share of a line.
+/// The category and the share in a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
     // In fields without a percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
     if let Some((_, rest)) = text.split_once("topdown-").filter(|_| !text.contains('%')) {
@@ -61,17 +61,17 @@ pub(super) fn is_metric(text: &str) -> bool {
     ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
 }
 
-/// Shares in reading order.
+/// Shares in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    /// The lines are of one of several kinds of core, which the metric does not distinguish.
+    /// Whether the lines are for one of several kinds of core, which the metric does not distinguish.
     of_a_kind: bool,
     all: Vec<(&'static str, f64, PendingLine)>,
     /// The columns of the current table.
     columns: Vec<&'static str>,
 }
 
-/// The most shares saved from one output.
+/// Maximum number of shares saved from one output.
 const MOST: usize = 4096;
 
 impl Shares {
@@ -110,7 +110,7 @@ impl Shares {
         true
     }
 
-    /// Each as a result; if there are several of one category, of intervals or groups of CPUs, none is the run's.
+    /// Turns each share into a result; if a category has several, for intervals or groups of CPUs, none of them is for the whole run.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// Where each record goes and whether the user named that very file; nowhere for standard output, and where the state folder
-/// cannot be written: the texts are still there. `machines`: those of the text, by their names.
+/// Where each record goes, and whether the user named that file; nowhere for standard output, or if the state folder cannot be written to, since
+/// the texts are still available. `machines`: the names of the machines in the text.
 pub(super) fn choose_destinations(
     options: &Options,
     records: &[Record],

@@ -1,4 +1,4 @@
-//! Where a recording is kept: the file of `--output`, written each minute and at the end.
+//! Where a recording is saved: the file of `--output`, written every minute and at the end.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,18 @@ use crate::options::Options;
 use crate::output;
 use crate::redaction::redact_with;
 
-/// The file that a recording is kept in.
+/// The file of a recording.
 pub struct Kept<'a> {
     options: &'a Options,
     file: Option<PathBuf>,
-    /// Until when the watch lies there.
+    /// The time up to which the recording is saved.
     until: Option<String>,
-    /// Whether it was said that it cannot be written.
+    /// Whether a failed write was already reported.
     said: bool,
 }
 
 impl<'a> Kept<'a> {
-    /// Checks that the file, where one is asked for, can be written.
+    /// Checks that the requested file can be written.
     pub fn checked(options: &'a Options) -> Result<Self, Failure> {
         let file = checked_output_file(options)?;
         if options.out.label.is_some() && !is_named(options) {
@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
         Ok(Self { options, file, until: None, said: false })
     }
 
-    /// Writes what was seen so far when it is time; a disk that is full now may have room later.
+    /// Writes the recording so far when due; a disk that is full now may have room later.
     pub fn write_now_and_then(
         &mut self,
         keeping: &mut Keeping,
@@ -56,7 +56,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// Writes the whole recording; where that fails, shows what the file holds.
+    /// Writes the whole recording; on failure, reports what the file contains.
     pub fn write_at_the_end(&self, record: &Record) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         let written = if is_named(self.options) {

@@ -1,4 +1,4 @@
-//! `linespeed plan`: how to lay a program out on this machine, or on that of a record.
+//! `linespeed plan`: how to lay out a program on this machine, or on that of a record.
 
 mod verify;
 
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
 
-/// Quick runs that are read for a plan: any number of newer ones must not hide the normal run that goes over them.
+/// Maximum number of quick runs read for a plan: newer ones must not hide a normal run, which takes precedence.
 const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
@@ -53,7 +53,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     hand_out(options, &forms.with_json(|| record::json::write_text(&made))).map(|()| code)
 }
 
-/// What of the command line does not go together.
+/// Conflicting parts of the command line.
 fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     // A dot is this machine.
     let named = plan.record.as_deref().filter(|record| *record != ".");
@@ -85,7 +85,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     })
 }
 
-/// What is wrong: with a flag, or with the record.
+/// The error: in a flag, or in the record.
 fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
     let why = error.to_string();
     match &plan.record {
@@ -105,7 +105,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }
 
-/// A record, with where it lies.
+/// A record and its location.
 fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
     let from = record::phrase::visible(Path::new(&source.from));
@@ -113,7 +113,7 @@ fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     Ok((source.record, vec![says]))
 }
 
-/// This machine as it is now, with the results of its newest records; and which those are.
+/// This machine in its current state, with the results of its newest records and their names.
 fn of_this_machine() -> (Record, Vec<Text>) {
     let mut record = super::record_of(&machine::inspect(&Root::live()));
     let mut quick = 0;

@@ -1,4 +1,4 @@
-//! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, alternately.
+//! `linespeed plan --verify -- COMMAND`: the same work alternately as planned and unpinned.
 
 use diagnose::judge_verification;
 use experiment::copies::{RunOptions, raise_file_limit};
@@ -19,7 +19,7 @@ use crate::options::{Options, Plan};
 use crate::progress::Shown;
 use os::signals;
 
-/// Runs the command both ways and puts what it gave into the plan; returns the exit code.
+/// Runs the command both ways and adds the result to the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
     let command: Vec<Template> =
         plan.command.iter().map(|word| Template::typed_with(word, &PLACEHOLDERS)).collect();

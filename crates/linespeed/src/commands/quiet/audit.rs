@@ -1,4 +1,4 @@
-//! `linespeed quiet` alone: every knob as it stands. Changes nothing.
+//! `linespeed quiet` alone: the state of every knob. Changes nothing.
 
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ use crate::{files, sources};
 use ::drawn::audit::{Seen, audit as draw};
 use ::drawn::audit_json;
 
-/// Records that are read, the newest first.
+/// Maximum number of records read, newest first.
 const MOST_RECORDS: usize = 5;
-/// How long it is looked who is busy.
+/// How long busy processes are sampled.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Looks at all knobs, or at those named. What adds noise is a warning to --fail-on.
+/// Inspects all knobs, or the named ones. For --fail-on, a knob that adds noise is a warning.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
@@ -77,7 +77,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
-/// How noisy the machine is, by the last proof or measured now; what records of it show of wake-ups.
+/// How noisy the machine is, from the last proof or measured now; and wake-ups from its records.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();

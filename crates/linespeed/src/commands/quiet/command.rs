@@ -1,4 +1,4 @@
-//! `linespeed quiet -- COMMAND`: knobs set for the time of a command.
+//! `linespeed quiet -- COMMAND`: sets knobs for the duration of a command.
 
 use ::quiet::files::Tree;
 use ::quiet::knob_outcome::KnobOutcome;
@@ -18,7 +18,7 @@ use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
 use crate::{files, output};
 
-/// Runs the command; its exit code. With `--json` what became of it is shown once, however it ended.
+/// Runs the command; returns its exit code. With `--json`, the outcome is printed once, however the command ended.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     if !options.out.json {
         return attempt(options, quiet, names, &mut Vec::new());
@@ -89,7 +89,7 @@ fn attempt(
     Ok(ended.map_or(3, |ended| ended.exit.code()))
 }
 
-/// What was named must be; otherwise the command does not run.
+/// Named knobs must be set; otherwise the command does not run.
 fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Failure> {
     let missing: Vec<String> = tuned
         .outcomes()
@@ -105,7 +105,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     )))
 }
 
-/// Hears of the command's end: what comes then is for us.
+/// Is notified of the command's end: later signals are for us.
 struct Ending;
 
 impl Watcher for Ending {

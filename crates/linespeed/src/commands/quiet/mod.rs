@@ -1,4 +1,4 @@
-//! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
+//! `linespeed quiet`: disables what makes measurements noisy here, and restores it.
 
 mod audit;
 mod command;
@@ -21,10 +21,10 @@ use crate::options::{Options, Quiet};
 use crate::output;
 use ::drawn::knob_changes;
 
-/// Exit code where the machine is not quiet, or not all was set or put back.
+/// Exit code if the machine is not quiet, or not everything was set or restored.
 pub const NOT_QUIET: u8 = 1;
 
-/// Does what was asked for.
+/// Executes the request.
 pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     let names = names(&quiet.knobs)?;
     refuse_idle(options, quiet, &names)?;
@@ -51,7 +51,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     audit::run(options, &root, &names)
 }
 
-/// Refuses what would do nothing: knobs that are set for CPUs, without any; a file for what goes to standard output.
+/// Rejects requests without effect: knobs for selected CPUs without any CPU; a file for output that goes to standard output.
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
@@ -78,7 +78,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     )))
 }
 
-/// The names as the knobs have them; one that is none is refused with the nearest.
+/// The canonical names of knobs; an unknown one is rejected with the nearest suggestion.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all = KNOBS.iter().map(|knob| knob.name);
     // A command without -- is taken for a knob.
@@ -104,7 +104,7 @@ fn dry_run(
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
-/// `--apply`: sets them, and leaves them so.
+/// `--apply`: sets them permanently.
 fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
     let tuned = tuned_session::begin(options, names, Purpose::Persistent)?;

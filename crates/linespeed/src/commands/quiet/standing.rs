@@ -1,4 +1,4 @@
-//! `linespeed quiet --restore` and `--status`: what an earlier start set and left.
+//! `linespeed quiet --restore` and `--status`: settings left by an earlier session.
 
 use ::quiet::files::Tree;
 use ::quiet::json;
@@ -15,7 +15,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 use ::drawn::knob_changes;
 
-/// `--restore`: puts back what an earlier start left.
+/// `--restore`: restores what an earlier session left.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     // A signal in the middle is heard after the end.
     let stop = signals::install();
@@ -35,7 +35,7 @@ pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     Ok(if back { 0 } else { NOT_QUIET })
 }
 
-/// `--status`: what stands, and by whom. 1 where anything does.
+/// `--status`: what is set, and by whom. Returns 1 if anything is.
 pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let caller = tuned_session::caller();
     let folder = caller.state_directory()?;

@@ -1,4 +1,4 @@
-//! A tuned session of this program: who begins it, what is shown of it, whether all came back.
+//! A tuned session of this program: its owner, its messages, and whether everything was restored.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,15 +14,15 @@ use crate::options::Options;
 use crate::{files, output};
 use ::drawn::knob_changes;
 
-/// Whether something could not be put back in this run.
+/// Whether something could not be restored in this run.
 static NOT_BACK: AtomicBool = AtomicBool::new(false);
 
-/// Whether something could not be put back in this run: then it was no success.
+/// Whether something could not be restored in this run: then it was no success.
 pub fn is_something_not_back() -> bool {
     NOT_BACK.load(Ordering::Relaxed)
 }
 
-/// Says what should be known of a session.
+/// Reports events of a session.
 fn hear(event: Event) {
     if event.leaves_something() {
         NOT_BACK.store(true, Ordering::Relaxed);
@@ -30,7 +30,7 @@ fn hear(event: Event) {
     output::complain(&event.to_string());
 }
 
-/// This program, as who sets knobs.
+/// This program as the owner of a session.
 pub fn caller() -> Caller {
     let words = std::env::args_os().map(|word| record::phrase::quote_word(&word.to_string_lossy()));
     Caller {
@@ -41,7 +41,7 @@ pub fn caller() -> Caller {
     }
 }
 
-/// Sets the knobs with these names, or all that nobody disputes. An error means that nothing is set.
+/// Sets the knobs with these names, or all that are not opt-in. An error means that nothing is set.
 pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Error> {
     let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
     let tuned = TunedSession::begin(&caller(), wanted)?;
@@ -54,14 +54,14 @@ pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Res
     Ok(tuned)
 }
 
-/// Sets one knob to a value of its own. An error means that nothing is set.
+/// Sets one knob to a given value. An error means that nothing is set.
 pub fn begin_value(options: &Options, value: &KnobValue, purpose: Purpose) -> Result<TunedSession, Error> {
     let cpus = options.measuring.cpus.as_ref();
     let wanted = Wanted { names: &[value.knob.name()], purpose, cpus, value: Some(value) };
     TunedSession::begin(&caller(), wanted)
 }
 
-/// `--quiet-machine`: the knobs set for linespeed's own measuring; `None` without it.
+/// `--quiet-machine`: the knobs set for linespeed's own measurements; `None` without it.
 pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure> {
     if !options.measuring.quiet_machine {
         return Ok(None);
@@ -71,7 +71,7 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
     Ok(Some(tuned))
 }
 
-/// What is set, if asked for; what is not, unless output is off.
+/// What is set, if requested; what is not, unless output is off.
 pub fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;
@@ -90,7 +90,7 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
     }
 }
 
-/// What the record shows of them.
+/// The record's data about them.
 pub fn knobs(tuned: Option<&TunedSession>) -> Vec<record::Knob> {
     tuned.map(TunedSession::knobs).unwrap_or_default()
 }

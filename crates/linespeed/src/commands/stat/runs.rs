@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::output;
 use crate::progress::{name_processes, say_left};
 
-/// What came of the runs.
+/// The result of the runs.
 pub(super) struct Runs {
     /// Those that count.
     pub done: Vec<Run>,
@@ -21,17 +21,17 @@ pub(super) struct Runs {
     pub refused: Option<SpawnError>,
     /// The signal that ended them early.
     pub interrupted: Option<i32>,
-    /// Where the CPUs were after each.
+    /// CPU placement after each run.
     pub looks: Option<Looks>,
 }
 
 impl Runs {
-    /// Whether each run ended as a program that did its work.
+    /// Whether each run ended successfully.
     pub(super) fn went_well(&self) -> bool {
         self.refused.is_none() && self.interrupted.is_none() && self.code() == 0
     }
 
-    /// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
+    /// The command's own exit code: for several runs, the first that is not 0; 128+n for a signal, as in shells.
     pub(super) fn code(&self) -> u8 {
         let codes = || self.done.iter().map(|run| run.ended.exit.code());
         self.interrupted.map_or_else(|| codes().find(|code| *code != 0).unwrap_or(0), signal_code)
@@ -44,13 +44,13 @@ pub(super) struct Repeat<'a> {
     pub runs: u32,
     /// Runs before them.
     pub warmup: u32,
-    /// A line of shell before each.
+    /// A shell line to run before each.
     pub prepare: Option<&'a str>,
-    /// Who looks where the CPUs are after each.
+    /// The placement checks after each.
     pub looker: Option<Looker>,
 }
 
-/// Runs the command as often as was asked for, or until somebody or something stops it.
+/// Runs the command as often as requested, or until something stops it.
 pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
     let Repeat { runs: repeat, warmup, prepare, mut looker } = repeat;
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None, looks: None };

@@ -20,10 +20,10 @@ use crate::options::{Options, Stat};
 use crate::progress::{name_processes, say_left};
 use crate::{output, redaction};
 
-/// A shorter wait needs no word, seconds.
+/// Minimum wait that is reported, seconds.
 pub(super) const SHORT_WAIT: f64 = 2.0;
 
-/// Runs the commands in turn and reports; returns the exit code of the first that failed, else 0.
+/// Runs the commands alternately and reports; returns the exit code of the first that failed, otherwise 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
@@ -96,14 +96,14 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     }
 }
 
-/// What a test's report calls a command.
+/// The name of a command in a test report.
 fn name_suite(turns: Option<&Turns>, at: usize) -> String {
     let name =
         |at: usize| turns.and_then(|turns| turns.commands.get(at)).map_or("", |command| &command.workload);
     format!("{} against {}", name(at), name(0))
 }
 
-/// Why a command cannot be started. What follows a separator may have been meant for the one before.
+/// Why a command cannot be started. Text after a separator may have been meant for the previous command.
 fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
     let said = redaction::refused(options, why);
     match why {
@@ -123,7 +123,7 @@ fn code(done: &InTurns) -> u8 {
     codes.into_iter().find(|code| *code != 0).unwrap_or(0)
 }
 
-/// That a command failed, and what it said of that: its output went nowhere.
+/// Reports that a command failed, with its error output, which was otherwise discarded.
 fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
     for (at, ((failed, runs), name)) in done.failed.iter().zip(&done.runs).zip(names).enumerate() {
         let Some(how) = failed else { continue };
@@ -136,7 +136,7 @@ fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
     }
 }
 
-/// Tells how far it is.
+/// Reports the progress.
 struct Heard<'a> {
     options: &'a Options,
     commands: usize,

@@ -18,10 +18,10 @@ const MOST_ROUNDS: u64 = 4_096;
 /// The share of a home's time for warming up.
 const WARM_SHARE: f64 = 0.25;
 
-/// An untimed look at the clock takes about this long on each side.
+/// A clock reading takes about this long on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// Two looks at a clock that differ by more mean that it moved.
+/// If two clock readings differ by more, the clock changed.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// A partner that does not answer for this many times a pair's limit gets no time at all: other tasks have the CPU.
@@ -30,17 +30,17 @@ const LOST: u32 = 12;
 /// How long a pair is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// Of a pair, with all homes and both methods together.
+    /// Of a pair, over all homes and both methods.
     pub slot: Duration,
-    /// The most samples per home and method.
+    /// Maximum number of samples per home and method.
     pub most: usize,
     /// A pair with a side that does not run is abandoned after this.
     pub limit: Duration,
-    /// The least work.
+    /// The minimum work.
     pub least: Least,
 }
 
-/// The least work on a pair if both sides run.
+/// The minimum work on a pair if both sides run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Least {
     /// Samples.
@@ -177,7 +177,7 @@ impl<'a> Driver<'a> {
         Ok((own, f64::from_bits(self.answer()?)))
     }
 
-    /// Lets both clocks rise: until two looks agree on both sides, or `limit` has passed.
+    /// Lets both clocks rise until two readings agree on both sides, or `limit` has passed.
     pub(crate) fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
         self.go(from, to)?;
         let end = Instant::now() + limit;

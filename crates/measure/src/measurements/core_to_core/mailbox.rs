@@ -32,7 +32,7 @@ pub(super) struct Command {
     pub(super) cancelled: AtomicU64,
 }
 
-/// The partner's part, on lines of its own.
+/// The partner's part, on separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Answer {
@@ -48,7 +48,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Executes the mailbox's commands until the one to end. Runs on a thread of its own.
+    /// Executes the mailbox's commands until the one to end. Runs on a separate thread.
     pub(crate) fn run_partner(&self) {
         let mut pinned = None;
         let mut cpu = u32::MAX;
@@ -94,8 +94,8 @@ impl Mailbox {
         }
     }
 
-    /// Waits for a command after number `last`: spinning, which keeps the clock up; yielding now and then while not
-    /// pinned, when the driver may need the same CPU.
+    /// Waits for a command after number `last` by spinning, which keeps the clock high, and by yielding occasionally while not pinned, when the
+    /// driver may need the same CPU.
     fn next(&self, last: u64, pinned: bool) -> u64 {
         loop {
             for _ in 0..PATIENCE {

@@ -11,10 +11,10 @@ use std::time::Instant;
 /// Half-width of the interval beyond which a point counts as too noisy.
 pub(super) const TARGET: f64 = 0.03;
 
-/// A set grows by this much between looks at the time.
+/// A set grows by this much between time checks.
 const GROWTH: usize = 16 << 20;
 
-/// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
+/// A sample takes this long: 30 times a clock reading, a quarter of the shortest timer tick.
 pub(super) const SAMPLE_NS: f64 = 300_000.0;
 
 /// The curve of one kind of page during measurement.
@@ -84,7 +84,7 @@ fn mark_stolen(samples: &mut [Watched]) {
     }
 }
 
-/// The time of a point without creating and warming its memory: samples and looks at the clock, s.
+/// The time of a point without creating and warming its memory: samples and clock readings, s.
 const POINT_SECONDS: f64 = 0.012;
 
 /// The cost of one curve's memory, in seconds per byte, as last seen.

@@ -22,7 +22,7 @@ use crate::watch::{Watch, Watched};
 use os::mapping::Page;
 use os::placement::Placement;
 
-/// Sets of pages beside the first. The total is odd, so that the median is one of theirs.
+/// Sets of pages in addition to the first. The total is odd, so that the median belongs to one of them.
 const MORE: usize = 2;
 
 /// Turns over all sets; the first set and the one on huge pages have already had one.
@@ -81,8 +81,8 @@ pub(super) fn sample_again(
     }
 }
 
-/// A set on base pages of its own, read once; `None` if it cannot be created in time, or lies on another node: samples
-/// of other nodes' memory would not belong to this point.
+/// A set on separate base pages, read once; `None` if it cannot be created in time or lies on another node, because samples from the memory of
+/// other nodes would not belong to this point.
 fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     let node = context.node_of(cpu);
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;

@@ -12,7 +12,7 @@ const SMALL: usize = 2 << 20;
 /// so the share e⁻³ of the state before remains.
 const PAGE_LAPS: usize = 3;
 
-/// Hops between two looks at the time: under a millisecond on any machine today.
+/// Hops between two time checks: under a millisecond on any machine today.
 const STRIDE: u64 = 2_048;
 
 /// The time of a hop beyond the caches and the TLB, only for plans, s.

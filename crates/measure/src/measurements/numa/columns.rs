@@ -18,7 +18,7 @@ use os::Stop;
 use os::mapping::{HUGE, Page, base_page, size_word};
 use os::placement::{LEAST_SHARE, Placement};
 
-/// Memory grows by this much between looks at the time.
+/// Memory grows by this much between time checks.
 const STEP: usize = 4 << 20;
 
 /// Less memory than this makes no column: the caches of a single core would hold it.
@@ -110,8 +110,8 @@ fn available_in(meminfo: &str) -> Option<u64> {
     Some(figure("MemFree:")?.saturating_add(cache / 2))
 }
 
-/// The CPU that creates the memory of each column: one of its own node's, otherwise one of the nearest row's; no CPU
-/// twice while others are left.
+/// The CPU that creates the memory of each column: one of its own node, otherwise one of the nearest row; no CPU is used twice while others are
+/// left.
 fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
     let table = distances(machine);
     let mut used: Vec<u32> = Vec::new();

@@ -1,5 +1,5 @@
 //! Time per element from each node to each, as printed by lmbench's `stream`: one thread copies and adds within a
-//! column's memory. It comes last, since it overwrites the cycle of the latency measurement.
+//! column's memory. It is the last measurement, because it overwrites the cycle of the latency measurement.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The plan of a machine's matrices: rows, columns, sizes, the cells of bandwidth, and the duration. From the inventory
-//! alone, so that it is known before anything runs.
+//! The plan of a machine's matrices: rows, columns, sizes, the cells of bandwidth, and the duration. Derived from the inventory alone, so that it
+//! is known before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,8 +14,8 @@ const LEAST_WANTED: u64 = 64 << 20;
 /// The memory of a column on an emulated machine: enough pages to verify their place.
 const EMULATED_WANTED: u64 = 8 << 20;
 
-/// The most time on an emulated machine, s: to create a column, for all samples of a cell of latency, and for one of
-/// bandwidth. Two busy host CPUs that interpret thirty-two took a hundredth to a tenth of it.
+/// Maximum time on an emulated machine, s: to create a column, for all samples of a latency cell, and for one of bandwidth. Two busy host CPUs
+/// that emulate thirty-two took a hundredth to a tenth of it.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 /// The same for a cell of time per element.
 const EMULATED_ELEMENTS: f64 = 2.0;
@@ -24,7 +24,7 @@ const EMULATED_ELEMENTS: f64 = 2.0;
 /// from the caches before it is loaded, a larger one would show no more.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
-/// Seconds of a row's turn beside its samples: a thread, the clock's warm-up.
+/// Seconds of a row's turn besides its samples: starting a thread, warming up the clock.
 const TURN_SECONDS: f64 = 1.6e-3;
 
 /// Seconds per hop, for the budget: remote memory of large machines.
@@ -42,14 +42,14 @@ const ELEMENT_OPS: f64 = super::elements::OPS.len() as f64;
 /// Filling the arrays of all columns, s: two gigabytes each by one thread.
 const FILL_SECONDS: f64 = 0.5;
 
-/// A node whose CPUs load.
+/// A node whose CPUs issue loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// The node.
     pub node: u32,
     /// Its usable CPUs.
     pub cpus: Vec<u32>,
-    /// The chasing CPU: of the fastest kind the last core's first sibling, since interrupts favour low numbers.
+    /// The chasing CPU: the first sibling of the last core of the fastest kind, since interrupts favour low numbers.
     pub lead: u32,
 }
 
@@ -115,8 +115,8 @@ pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// The amount of work per cell. An emulated machine's results are not speeds, and more of them would not help: it does
-/// little work for each cell at any depth, but measures every cell.
+/// The amount of work per cell. Results of an emulated machine are not speeds, so more work would not help: each cell gets little work at any
+/// depth, but every cell is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
     /// How thorough.
@@ -146,7 +146,7 @@ impl Effort {
         if self.emulated { 128 } else { self.depth.pick(512, 2_048, 4_096) }
     }
 
-    /// Rounds over all cells of latency, at least and at most.
+    /// Minimum and maximum number of rounds over all latency cells.
     pub(crate) fn rounds(self) -> (usize, usize) {
         if self.emulated {
             return (2, 2);
@@ -159,8 +159,7 @@ impl Effort {
         if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
     }
 
-    /// How long a run over a cell of bandwidth waits for a thread without time on its CPU: this multiple of its window,
-    /// and at least this long.
+    /// How long a run over a bandwidth cell waits for a thread that gets no CPU time: this multiple of its window, and at least this long.
     pub(crate) fn patience(self, window: f64) -> Duration {
         Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
     }
@@ -234,8 +233,8 @@ impl Phases {
     }
 }
 
-/// Every cell of bandwidth, the most informative first: the local ones, then one of each distance, then for each row
-/// its farthest, then the rest. A run measures as many as fit.
+/// All bandwidth cells, most informative first: the local ones, then one of each distance, then the farthest of each row, then the
+/// rest. A run measures as many as fit.
 pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
     let table = distances(machine);
     let distance =

@@ -1,4 +1,4 @@
-//! Bandwidth of a cell: all CPUs of a row read a column's memory, each its own part.
+//! Bandwidth of a cell: all CPUs of a row read a column's memory, each a separate part.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -1,6 +1,5 @@
-//! A matrix as a report describes it, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal
-//! (`terminal`): the slower, the darker. Its results stand beside it in words or as a table, so that no shade is
-//! needed to read it.
+//! A matrix as described by a report, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal (`terminal`):
+//! slower is darker. Its results are also shown in words or as a table, so that it can be read without shades.
 
 pub(crate) mod terminal;
 
@@ -9,7 +8,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// Cells that differ by less than this share, from the least to the most, have one shade: there is nothing to see.
+/// If all cells differ by less than this share, they have one shade.
 const ALIKE: f64 = 0.05;
 
 /// One row or column.
@@ -17,11 +16,11 @@ const ALIKE: f64 = 0.05;
 pub(crate) struct Head {
     /// Its name, short: a number.
     pub name: String,
-    /// What it lies in, alike for neighbours that belong together: `node 3`. Empty where there is nothing to show.
+    /// Its group, the same for neighbours that belong together: `node 3`. Empty if there is none.
     pub group: String,
 }
 
-/// A matrix. Every row has one cell per column, once it is [`Heat::checked`].
+/// A matrix. After [`Heat::checked`], every row has one cell per column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heat {
     /// What it shows.
@@ -38,17 +37,16 @@ pub(crate) struct Heat {
     pub rows: Vec<Head>,
     /// The columns.
     pub columns: Vec<Head>,
-    /// Whether a row and the column of its own name make a cell: a node has memory of its own, a CPU is no pair.
+    /// Whether cells on the diagonal exist: a node has local memory, but a CPU is not a pair.
     pub diagonal: bool,
-    /// The values by row; what was not measured is none.
+    /// The values by row; `None` if not measured.
     pub cells: Vec<Vec<Option<f64>>>,
-    /// What is to be known of them.
+    /// Notes on them.
     pub notes: Vec<String>,
 }
 
 impl Heat {
-    /// The matrix without values that are no results (not finite, or not above 0), every row as long as there are
-    /// columns. `None` where no value is left.
+    /// The matrix without invalid values (not finite, or not above 0), with one cell per column in every row. `None` if no value remains.
     pub(crate) fn checked(mut self) -> Option<Self> {
         self.cells.resize(self.rows.len(), Vec::new());
         for row in &mut self.cells {
@@ -72,7 +70,7 @@ impl Heat {
         self.diagonal || self.rows[row].name != self.columns[column].name
     }
 
-    /// Cells that could have been measured, and those of them that were not.
+    /// The number of cells that could have been measured, and of those that were not.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let all = self.cells.iter().enumerate().flat_map(|(row, cells)| {
             cells.iter().enumerate().filter(move |(column, _)| self.is_cell(row, *column))
@@ -80,19 +78,19 @@ impl Heat {
         all.fold((0, 0), |(all, none), (_, cell)| (all + 1, none + usize::from(cell.is_none())))
     }
 
-    /// The least and the most.
+    /// The minimum and the maximum.
     fn bounds(&self) -> Option<(f64, f64)> {
         super::bounds(self.values().map(|(_, _, value)| value))
     }
 
-    /// How the values are shaded, in at most so many shades.
+    /// How the values are shaded, with at most this many shades.
     pub(crate) fn shading(&self, most: usize) -> Shading {
         let (low, high) = self.bounds().unwrap_or((1.0, 1.0));
         let shades = if high > low * (1.0 + ALIKE) { most.max(1) } else { 1 };
         Shading { low, high, shades, lower_is_better: self.lower_is_better, unit: self.unit }
     }
 
-    /// The unit in which all cells are written, and how many of its base units it has.
+    /// The unit of all cells, and its factor relative to the base unit.
     fn written_in(&self) -> (f64, &'static str) {
         let steps: &[(f64, &str)] = match self.unit {
             "ns" => &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
@@ -113,7 +111,7 @@ impl Heat {
         fitting.copied().unwrap_or(steps[0])
     }
 
-    /// Every cell as it is written: `98.4`, `103`; empty where there is none.
+    /// Every cell as text: `98.4`, `103`; empty if there is none.
     pub(crate) fn written(&self) -> Vec<Vec<String>> {
         let (scale, _) = self.written_in();
         let text =
@@ -126,12 +124,12 @@ impl Heat {
         format!("{}, {}", self.title, self.written_in().1)
     }
 
-    /// What rows and columns are.
+    /// What rows and columns represent.
     pub(crate) fn axes(&self) -> String {
         format!("row: {}; column: {}", self.down, self.across)
     }
 
-    /// The matrix in words: what its axes are, and from where to where it goes.
+    /// The matrix in words: its axes and its range.
     pub(crate) fn description(&self) -> String {
         let values: Vec<(usize, usize, f64)> = self.values().collect();
         let by = |a: &&(usize, usize, f64), b: &&(usize, usize, f64)| a.2.total_cmp(&b.2);
@@ -165,13 +163,12 @@ impl Heat {
     }
 }
 
-/// Which shade stands for which values: 0 is the fastest, in steps of equal ratio, as a factor of latency means the
-/// same at either end.
+/// Which shade represents which values: 0 is the fastest, in steps of equal ratio, because a factor means the same at both ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shading {
     low: f64,
     high: f64,
-    /// Shades that are used: one where all values are alike.
+    /// Number of shades in use: one if all values are alike.
     shades: usize,
     lower_is_better: bool,
     unit: &'static str,
@@ -207,7 +204,7 @@ pub(crate) mod tests {
         Head { name: name.to_string(), group: group.to_owned() }
     }
 
-    /// A made-up latency matrix of so many nodes, half of them in each of two packages.
+    /// A synthetic latency matrix of this many nodes, half of them in each of two packages.
     pub(crate) fn example(nodes: usize) -> Heat {
         let package = |node: usize| node * 2 / nodes.max(1);
         let heads: Vec<Head> = (0..nodes).map(|n| head(n, &format!("package {}", package(n)))).collect();

@@ -1,4 +1,4 @@
-//! A matrix in characters: each result with its shade behind it, so that no colour is needed.
+//! A matrix in characters: each result is followed by its shade, so that no colour is needed.
 
 use super::Heat;
 use crate::paint::{Span, Tone};
@@ -6,12 +6,12 @@ use crate::text::{pad_left, width};
 
 /// Shades behind a result, fast to slow.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
-/// Stands where a row and a column are the same and so no pair.
+/// Shown on the diagonal, if it is not a pair.
 const ITSELF: &str = "\\";
-/// Most columns that are drawn; larger matrices are summed up before they come here.
+/// Maximum number of columns; larger matrices are summarized first.
 pub(crate) const MOST: usize = 16;
 
-/// The matrix in lines of at most `columns`; `None` where it is too large, or the terminal too narrow.
+/// The matrix in lines of at most `columns`; `None` if it is too large, or the terminal too narrow.
 pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
     if heat.columns.len() > MOST || heat.rows.len() > MOST {
         return None;
@@ -50,7 +50,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
     Some(lines)
 }
 
-/// What the shades mean, in a line to be wrapped.
+/// The legend of the shades, as one line to wrap.
 pub(crate) fn legend(heat: &Heat) -> String {
     let shading = heat.shading(SHADES.len());
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Results of several records side by side: one column each for a few, the spread for many.
+//! Results of several records side by side: one column each for a few records, the spread for many.
 
 use record::comparison::{Cell, Row};
 use record::difference::Verdict;
@@ -38,8 +38,8 @@ fn value(row: &Row, cell: &Cell) -> String {
         .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value, cell.value_interval)))
 }
 
-/// How fast it is beside the baseline, above 1 faster, with the interval of that; where no direction is better, the ratio of the
-/// results. Of results that are not printed there is neither.
+/// Its speed relative to the baseline (above 1 is faster), with its interval; if no direction is better, the ratio of the results. Neither for
+/// results that are not printed.
 fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
     match row.speed(cell) {
@@ -52,7 +52,7 @@ fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     }
 }
 
-/// A value of a row with as many digits as its interval leaves; of what the row's name shows already, no unit.
+/// A value of a row with the digits that its interval allows; without a unit if the row's name has it.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric {
         metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
@@ -60,7 +60,7 @@ fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// Notes of a row: what stands against its results.
+/// Notes of a row: doubts about its results.
 fn notes(table: &mut Table, row: &Row) {
     let doubts =
         row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(|doubt| doubt.gist().to_string());
@@ -68,13 +68,12 @@ fn notes(table: &mut Table, row: &Row) {
     table.note_row(withheld.into_iter().chain(doubts));
 }
 
-/// Heads that are names of records: their own signs are no marks of a column.
+/// Column headings that are names of records: their special characters are not column marks.
 fn head(mark: &str, name: &str) -> String {
     format!("{mark}{}", name.trim_start_matches(['#', '?']))
 }
 
-/// A few records: one column each, with what it is to the baseline; of two, and of recordings, with the interval of that and what can be
-/// said of it.
+/// A few records: one column each, with the ratio to the baseline; for two records, and for recordings, with its interval and the verdict.
 fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let (watches, single) = (is_of_watches(c), others.len() == 1);
@@ -123,7 +122,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     table.finished()
 }
 
-/// What can be said of a difference: who is faster, and by how much.
+/// The verdict on a difference: which is faster, and by how much.
 fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     let who = if cell.slower == Some(true) { base } else { other };
     match (&cell.verdict, cell.slower) {
@@ -162,7 +161,7 @@ fn of_watch(row: &Row, cell: &Cell) -> String {
     })
 }
 
-/// How far the mean of a recording lies from the baseline's, with the interval of that and whether it is resolved.
+/// The difference between the mean of a recording and the baseline's, with its interval and whether it is resolved.
 fn change(row: &Row, cell: &Cell) -> [String; 3] {
     let (scale, digits, unit) = if row.unit == "share" { (100.0, 1, " points") } else { (1.0, 2, "") };
     let by = |by: f64| format!("{:+.digits$}", by * scale);

@@ -1,4 +1,4 @@
-//! How fast each subject is against the baseline, row by row: a dot and its interval on one scale.
+//! The speed of each subject relative to the baseline, row by row: a dot and its interval on one scale.
 
 use record::Comparison;
 use record::comparison::{Cell, Row};
@@ -11,20 +11,19 @@ use crate::text::range;
 
 /// Most rows; the tables have all.
 const MOST: usize = 40;
-/// Least factor to which the scale reaches on either side.
+/// Minimum factor that the scale covers on either side.
 const LEAST: f64 = 1.25;
-/// And the most: what lies beyond stands at its end.
+/// Maximum factor: larger ones are drawn at its end.
 const FURTHEST: f64 = 50.0;
-/// Factors that are written below, where there is room for them.
+/// Factors labelled below, if there is room.
 const TICKS: [f64; 19] = [
     0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
     1e4,
 ];
-/// Least distance of two of them.
+/// Minimum distance between two of them.
 const APART: f64 = 0.14;
 
-/// A speed and its interval, where both are results: above 1 the subject is faster than the baseline, whichever direction of the
-/// result is better.
+/// A speed and its interval, if both have results: above 1 the subject is faster than the baseline, whichever direction of the result is better.
 fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
     let (ratio, interval) = row.speed(cell).filter(|(ratio, _)| row.better.is_some() && usable(ratio))?;
@@ -32,7 +31,7 @@ fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     Some((ratio, interval))
 }
 
-/// The plot; without rows where nothing is compared with anything.
+/// The plot; without rows if nothing is comparable.
 pub(crate) fn forest(c: &Comparison) -> Bars {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let mut bars = Bars::default();

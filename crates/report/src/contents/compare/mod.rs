@@ -1,4 +1,4 @@
-//! What a comparison shows, once, whatever it is printed on.
+//! The contents of a comparison, independent of the output format.
 
 mod figures;
 mod forest;
@@ -16,17 +16,17 @@ pub(crate) use figures::is_of_watches;
 pub(crate) use forest::forest;
 use record::phrase::{count_noun, join_most};
 
-/// Subjects that have a column of their own.
+/// Maximum number of subjects with their own column.
 pub(crate) const COLUMNS: usize = 4;
-/// Columns that a name may take at the head of a column.
+/// Maximum width of a name in a column heading.
 const SHORT_NAME: usize = 14;
-/// Subjects that are shown one by one at the top.
+/// Maximum number of subjects listed at the top.
 const MOST_SUBJECTS: usize = 12;
-/// Values of one fact that are shown where there are more subjects than columns.
+/// Maximum number of values shown per fact if there are more subjects than columns.
 const MOST_VALUES: usize = 4;
-/// Reasons for which results are refused that are shown.
+/// Maximum number of reasons for refused results that are shown.
 const MOST_REFUSALS: usize = 12;
-/// Names that stand for a longer list.
+/// Maximum number of names shown from a longer list.
 const MOST_NAMES: usize = 3;
 
 /// The page's name and the first line.
@@ -46,7 +46,7 @@ pub(crate) fn name(c: &Comparison, index: usize) -> &str {
     c.subjects.get(index).map_or("", |subject| subject.name.as_str())
 }
 
-/// What a subject is called at the head of a column: its name, or a letter where names are too long for that.
+/// The column heading of a subject: its name, or a letter if names are too long.
 pub(crate) fn label(c: &Comparison, index: usize) -> String {
     match letter(c, index) {
         Some(letter) => letter.to_string(),
@@ -54,13 +54,13 @@ pub(crate) fn label(c: &Comparison, index: usize) -> String {
     }
 }
 
-/// The letter that stands for a subject; `None` where names are short enough to stand themselves, or too many.
+/// The letter of a subject; `None` if names are short enough, or there are too many.
 fn letter(c: &Comparison, index: usize) -> Option<char> {
     let long = c.subjects.iter().any(|subject| width(&subject.name) > SHORT_NAME);
     (long && c.subjects.len() <= COLUMNS).then(|| char::from(b'A' + (index % 26) as u8))
 }
 
-/// A paragraph: one that opens with a result begins with a capital, the name of a record stays as it is.
+/// A paragraph: one that starts with a result is capitalized, but the name of a record stays unchanged.
 pub(crate) fn paragraph(says: &Text) -> String {
     let first = says.sentences().first();
     let opens_with_result =
@@ -68,7 +68,7 @@ pub(crate) fn paragraph(says: &Text) -> String {
     if opens_with_result { capitalized(&says.to_string()) } else { says.to_string() }
 }
 
-/// Subjects' names with commas; of many the first few.
+/// Comma-separated names of subjects; only the first few of many.
 pub(crate) fn names(c: &Comparison, all: &[usize]) -> String {
     let all: Vec<String> = all.iter().map(|index| name(c, *index).to_owned()).collect();
     join_most(&all, MOST_NAMES)
@@ -127,13 +127,13 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     blocks
 }
 
-/// What a gate held; a name stands where there are several records besides the baseline.
+/// The results of a gate; names are shown if there are several records besides the baseline.
 fn gate_block(c: &Comparison) -> Block {
     let table = |gate: &Gate| Part::Table(gate::table(gate, gate.held.iter(), record_names(c).as_deref()));
     Block::new("Gate", Some("gate"), c.gate.iter().map(table).collect())
 }
 
-/// Names of records for a gate's table, where one has to be shown from another.
+/// Names of records for a gate's table, if they must be distinguished.
 pub(crate) fn record_names(c: &Comparison) -> Option<Box<dyn Fn(usize) -> String + '_>> {
     (c.subjects.len() > 2).then(|| Box::new(|index| label(c, index)) as Box<dyn Fn(usize) -> String + '_>)
 }
@@ -169,7 +169,7 @@ fn differences(c: &Comparison) -> Block {
     Block::new(title, None, parts)
 }
 
-/// Values of many subjects: each with how many say so, the rarest with names.
+/// Values of many subjects: each with its number of subjects, the rarest with names.
 fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
     let known = values.iter().enumerate().filter_map(|(index, value)| Some((value.as_deref()?, index)));
     let mut groups = group_by(known, |(value, _)| *value);

@@ -1,4 +1,4 @@
-//! Which differences explain the results, what each would do with another's best setting, and who stands where.
+//! Which differences explain the results, what each would achieve with another's best setting, and the rankings.
 
 use record::Comparison;
 use record::comparison::{Cause, Explanation, WhatIf};
@@ -7,13 +7,13 @@ use super::{COLUMNS, MOST_NAMES, name, names, paragraph};
 use crate::contents::figures::{figure_of, times};
 use crate::contents::{Block, Part, Section};
 
-/// Explanations that are shown; the rest stands in the JSON.
+/// Maximum number of explanations shown; the rest is in the JSON.
 const MOST: usize = 8;
-/// What-ifs that are shown.
+/// Maximum number of what-ifs shown.
 const MOST_WHAT_IF: usize = 12;
-/// Orders that are shown.
+/// Maximum number of rankings shown.
 const MOST_ORDERS: usize = 12;
-/// Places of an order that are shown from either end.
+/// Maximum number of positions shown from either end of a ranking.
 const MOST_RANKS: usize = 8;
 
 /// Why the results differ.
@@ -34,7 +34,7 @@ pub(super) fn explanations(c: &Comparison) -> Block {
     Block::new("What explains it", None, parts)
 }
 
-/// Whether an explanation is from the baseline's side: that of the faster one, or of the more cores that do no more.
+/// Whether an explanation is from the baseline's side: that of the faster one, or of the one with more cores that do no more.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
@@ -42,8 +42,7 @@ fn from_baseline(explanation: &Explanation) -> bool {
     slower != explanation.held_back.is_some()
 }
 
-/// The causes: each with its effect in the direction in which the sentence shows the result, how that is known, and the
-/// results behind it.
+/// The causes: each with its effect in the direction of the sentence, how it is known, and the results on which it is based.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });
@@ -69,7 +68,7 @@ fn causes(explanation: &Explanation) -> Section {
     section
 }
 
-/// What each would do with another's best setting.
+/// What each would achieve with another's best setting.
 pub(super) fn what_if(c: &Comparison) -> Block {
     let says = c.what_if.iter().take(MOST_WHAT_IF).map(|what| {
         let most = if what.at_most { "at most " } else { "" };

@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 /// Points of the line that shows the fit.
 const FIT_POINTS: u32 = 48;
 
-/// Speed-up over threads: one line per placement, the linear line, and the fit of the first placement.
+/// Speed-up by threads: one line per placement, the linear line, and the fit of the first placement.
 pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
     let mut series: Vec<Series> = lines
         .iter()
@@ -49,7 +49,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
     });
     let title = format!("Speed-up of {} with more threads", record::label::name_workload(workload));
     let x = Axis::new("threads", Scale::Linear, "count");
-    let y = Axis::new("throughput over that of one thread", Scale::FromZero, "×");
+    let y = Axis::new("throughput relative to one thread", Scale::FromZero, "×");
     let marks = marks.into_iter().collect();
     Chart { marks, ..Chart::of_lines(&title, x, y, series)? }.checked()
 }

@@ -18,17 +18,16 @@ use chart::chart;
 pub(crate) use steps::DISTURBED;
 use steps::{Steps, is_vague, table};
 
-/// Fewest steps of a fit that is worth drawing: one more than it has parameters.
+/// Minimum number of steps for a drawn fit: one more than it has parameters.
 const FIT_STEPS: u32 = 4;
-/// Fewest steps of a chart: a line through two points shows nothing that their two results do not.
+/// Minimum number of steps for a chart: a line through two points shows no more than the two results.
 const CHART_STEPS: usize = 3;
 /// Placements of one chart; there are four.
 const PLACEMENTS: usize = 6;
-/// Workloads that are shown here; the rest is among all measurements.
+/// Maximum number of workloads shown here; the rest is among all measurements.
 const WORKLOADS: usize = 32;
 
-/// A summary of all workloads, a block for each that has steps enough for a chart and for which there is room, and one
-/// of the steps of the others.
+/// A summary of all workloads, a block for each with enough steps for a chart as far as there is room, and one with the steps of the others.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let workloads = workloads(record);
     if workloads.is_empty() {
@@ -83,7 +82,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks
 }
 
-/// The first workload's steps in so many rows: of its first placement the first and the last, of each other the last.
+/// The first workload's steps in this many rows: the first and last of its first placement, and the last of each other placement.
 pub(crate) fn in_short(record: &Record, most: usize) -> Table {
     let Some((name, mut lines)) = workloads(record).into_iter().next() else {
         return workloads::tables(record, &Shown::default()).next().unwrap_or_default();
@@ -100,7 +99,7 @@ pub(crate) fn in_short(record: &Record, most: usize) -> Table {
     table
 }
 
-/// Placements beside the first in the short table.
+/// Placements shown in the short table in addition to the first.
 const OTHERS: usize = 3;
 
 /// A workload with its entries, one per placement.
@@ -111,7 +110,7 @@ fn workloads(record: &Record) -> Vec<Workload<'_>> {
     group_by(&record.diagnosis.scaling, |scaling| scaling.workload.as_str())
 }
 
-/// A row of the summary: a workload and placement, how far it came, and what the fit shows.
+/// A row of the summary: a workload and placement, its last step, and the result of the fit.
 struct Fitted<'a> {
     workload: &'a str,
     line: &'a Scaling,
@@ -129,7 +128,7 @@ impl Fitted<'_> {
         last.map_or("-".to_owned(), |step| format!("{}{mark}", speed_up(self.line, step)[at]))
     }
 
-    /// What the fit shows: what may be noise is not shown, and some of it takes more steps.
+    /// The result of the fit: possible noise is not shown, and some results require more steps.
     fn fit(&self, least: u32, says: String) -> String {
         if self.noisy || self.line.points < least { "-".to_owned() } else { says }
     }
@@ -196,11 +195,11 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     table.finished()
 }
 
-/// The columns of the summary that are of the fit, and that of the placement.
+/// The columns of the summary with results of the fit, and that of the placement.
 const FIT: [usize; 4] = [5, 6, 7, 8];
 const PLACEMENT: usize = 1;
 
-/// Empties the columns that are alike in every row, or empty: what is left fits a terminal.
+/// Clears columns that are empty or the same in every row, so that the rest fits a terminal.
 fn without_the_same_for_all(table: &mut Table) {
     for at in FIT {
         if table.rows.iter().all(|row| row[at] == "-") {

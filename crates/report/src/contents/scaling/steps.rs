@@ -11,18 +11,18 @@ use crate::table::{Field, Table};
 /// Steps of one table.
 const STEPS: usize = 256;
 
-/// Why a row has no speed-up though its throughput is known.
+/// Why a row has no speed-up although its throughput is known.
 pub(crate) const DISTURBED: &str = "no speed-up (-): the run of one thread was disturbed";
 
-/// Why the last step has no speed-up though there are two throughputs.
+/// Why the last step has no speed-up although both throughputs are known.
 const VAGUE: &str = "no speed-up (-): the 95 % CI is wider than the result";
 
-/// Whether a line's speed-up, that of its last step, is known to no better than its own size either way: then it is none.
+/// Whether the interval of a line's last speed-up is wider than its value, so that it is not shown.
 pub(super) fn is_vague(line: &Scaling) -> bool {
     line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
 }
 
-/// What was measured of a step.
+/// The measurements of a step.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StepFigures<'a> {
     pub(super) throughput: Option<&'a Measurement>,
@@ -59,12 +59,12 @@ impl<'a> Steps<'a> {
         steps
     }
 
-    /// What was measured of a line's step.
+    /// The measurements of a step of a line.
     pub(super) fn find(&self, workload: &str, line: &Scaling, threads: u32) -> StepFigures<'a> {
         self.0.get(&place(workload, &line.placement, threads.into())).copied().unwrap_or_default()
     }
 
-    /// Whether a line's speed-up leans on a step in doubt, the first or the last, or its fit on as many as not.
+    /// Whether the speed-up in a line depends on an unreliable step (the first or last), or its fit on at least as many unreliable as reliable steps.
     pub(super) fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
         let doubt = |threads| {
             self.find(workload, line, threads).throughput.is_some_and(|throughput| throughput.doubt.is_some())
@@ -74,7 +74,7 @@ impl<'a> Steps<'a> {
         ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
     }
 
-    /// The results of a line's steps: its own tables show them, or a sentence shows where they stand.
+    /// The results of a line's steps: its own tables show them, or a sentence shows where they are.
     pub(super) fn of_line<'b>(
         &'b self,
         workload: &'b str,
@@ -86,14 +86,14 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// What a unit of work is.
+    /// The unit of work.
     pub(super) fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&'a str> {
         let measured = lines.iter().filter_map(|line| self.find(workload, line, line.threads).throughput);
         measured.filter_map(|m| m.detail.get(detail::WORK)).find(|work| *work != "B")
     }
 }
 
-/// Where a step is found. One thread alone has neither threads nor placement; it is the first step of any.
+/// Finds a step. A single thread has neither threads nor placement; it is the first step of every line.
 fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
     (workload, if threads == 1 { "" } else { placement }, threads)
 }
@@ -170,7 +170,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     }
     let is_shown = |at: usize| table.rows.iter().any(|row| !row[at].is_empty());
     if is_shown(table.columns.len() - 1) {
-        table.note("balance: the slowest copy's rate over the fastest's");
+        table.note("balance: rate of the slowest copy divided by that of the fastest");
     }
     // What is shown above the table is not said again in each row.
     for (at, several) in [(0, workloads.len() > 1), (1, workloads.iter().any(|(_, lines)| lines.len() > 1))] {

@@ -1,4 +1,4 @@
-//! The processes of a machine, or the threads of the watched ones, in a table that keeps its lines.
+//! The processes of a machine, or the threads of the observed ones, in a table with stable lines.
 
 use record::live::{Interval, Process};
 use record::units;
@@ -8,29 +8,29 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// From so many new processes a second on, those that end between two looks have a share of the CPUs that no line shows.
+/// Above this many new processes per second, those that end between two samples use CPU time that no line shows.
 const MANY_STARTED: f64 = 500.0;
-/// CPU time of all that have no line, of one CPU, from which on it has one itself.
+/// Minimum CPU time, as a share of one CPU, for processes without a line to be listed together.
 const OTHERS: f64 = 0.1;
-/// The columns in which a narrow table's head shows of what time it is.
+/// The columns in which the heading of a narrow table shows its period.
 const OVER: usize = 11;
-/// Two times are of the same length where they differ by no more than this share.
+/// Two periods are equal if they differ by no more than this share.
 const ALIKE: f64 = 0.2;
 
-/// The last look at all processes: where a look is expensive, an interval may have none of its own.
+/// The last sample of all processes: if sampling is expensive, an interval may have none.
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
-    /// The time that they are of, s, and whether that is the interval.
+    /// Their period, s, and whether it is the interval.
     seconds: f64,
     is_of_interval: bool,
-    /// What the machine did in that time.
+    /// The machine's activity in that period.
     machine: Meanwhile,
-    /// What it did since.
+    /// Its activity since then.
     since: Meanwhile,
 }
 
-/// What a machine did with its CPUs in intervals, s.
+/// CPU use of a machine in intervals, s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meanwhile {
     seconds: f64,
@@ -39,7 +39,7 @@ struct Meanwhile {
 }
 
 impl LastLook {
-    /// Takes the interval that follows.
+    /// Adds the following interval.
     pub fn take(&mut self, interval: &Interval) {
         self.since.seconds += interval.seconds;
         self.since.busy += interval.times.busy();
@@ -54,13 +54,12 @@ impl LastLook {
         }
     }
 
-    /// Processes that it found.
+    /// The processes found.
     pub(super) fn len(&self) -> usize {
         self.processes.len()
     }
 
-    /// What the first `rows` of them leave of the machine's CPU time, and of that in the kernel, s; `None` where that is next to
-    /// nothing, or the machine's time is of another length.
+    /// The machine's CPU time, and kernel time, not used by the first `rows` of them, s; `None` if negligible, or if the periods differ.
     fn others(&self, rows: usize) -> Option<(f64, f64)> {
         let Meanwhile { seconds, busy, kernel } = self.machine;
         let shown = self.processes.iter().take(rows);
@@ -70,7 +69,7 @@ impl LastLook {
     }
 }
 
-/// Columns of a row: a number, a name, and as many of the others, from the first, as there is room for.
+/// Columns of a row: a number, a name, and as many of the others as fit.
 struct Columns {
     number: usize,
     gap: usize,
@@ -80,7 +79,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// `behind`: columns that the last of a narrow table leaves free.
+    /// `behind`: columns left free by the last column of a narrow table.
     fn new(screen: &Screen, others: &[usize], behind: usize) -> Self {
         let room = screen.width();
         let (number, gap, name, behind) = if room < NARROW { (7, 1, 13, behind) } else { (9, 2, 17, 0) };
@@ -95,7 +94,7 @@ impl Columns {
         Self { number, gap, name, others, room }
     }
 
-    /// A row, with what stands behind it where there is room for the whole of it.
+    /// A row, with the text after it if it fits completely.
     fn row(&self, number: &str, name: &str, others: &[String], behind: &str) -> String {
         let cells: String =
             others.iter().zip(&self.others).map(|(text, wide)| pad_left(text, *wide)).collect();
@@ -109,7 +108,7 @@ impl Columns {
     }
 }
 
-/// So many of the processes with most CPU time, the last of them what all others had.
+/// The processes with the most CPU time, at most this many; the last row is the sum of all others.
 pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLook, room: usize) {
     let columns = Columns::new(screen, &[9, 9, 9], OVER);
     let over = if look.is_of_interval || look.seconds <= 0.0 {
@@ -153,7 +152,7 @@ fn line(columns: &Columns, process: &Process, percent: impl Fn(f64) -> String) -
     columns.row(&process.pid.to_string(), &process.name, &cells, &format!("{real_time}{ended}"))
 }
 
-/// Threads of the processes that are meant.
+/// Threads of the selected processes.
 pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     let columns = Columns::new(screen, &[9, 12, 11, 7], 0);
     let heads = ["CPU %", "runnable %", "blocked %", "state"].map(str::to_owned);
