@@ -11,9 +11,9 @@ from typing import Any, Literal, Mapping, Optional, Tuple, Union
 
 @dataclass(frozen=True)
 class Access:
-    """A node's memory in the firmware's table (HMAT), as read by the nearest CPUs."""
+    """A node's memory in the firmware's table (HMAT), as accessed by the nearest CPUs."""
 
-    #: The nodes of these CPUs; empty if the kernel does not report them.
+    #: The nodes with the nearest CPUs; empty if the kernel does not report them.
     initiators: CpuList = ()
     #: Bandwidth of reads, B/s.
     read_bytes_per_second: Optional[int] = None
@@ -25,11 +25,11 @@ class Access:
 class Advice:
     """Another setting."""
 
-    #: What: `memory`, `huge pages`, `interrupts`.
+    #: Its subject: `memory`, `huge pages`, `interrupts`.
     about: str = ''
     #: Commands to paste.
     commands: Tuple[str, ...] = ()
-    #: The results behind it.
+    #: The results on which it is based.
     evidence: Tuple[Evidence, ...] = ()
     #: What to do and why.
     says: str = ''
@@ -39,20 +39,20 @@ class Advice:
 
 @dataclass(frozen=True)
 class AgainstFirst:
-    """A command's time compared with that of the first, round by round."""
+    """The time of a command compared with that of the first, round by round."""
 
-    #: Its time over the first one's: the median of the rounds' ratios.
+    #: Its time relative to the first: the median of the ratios of all rounds.
     ratio: float
-    #: Rounds that had both.
+    #: Rounds with both.
     rounds: int
     #: The same in words.
     says: str
-    #: The verdict on the difference; `costs` is the additional time of the first (below 0: less) over this one, as a
-    #: share of the first's time.
+    #: The verdict on the difference; `costs` is the additional time of the first compared with this one (negative:
+    #: less), as a share of the time of the first.
     verdict: Verdict
-    #: Other differences, a sentence each: where the time went, and counted events. Only if a difference is resolved.
+    #: Other differences, one sentence each: where the time went, and counted events. Only if a difference is resolved.
     explained: Tuple[str, ...] = ()
-    #: The interval of that, which holds for all commands together at 95 %; absent if there are too few rounds.
+    #: The interval of the ratio, which holds for all commands together at 95 %; absent if there are too few rounds.
     interval: Optional[Tuple[float, float]] = None
     #: Whether it is the slower of the two; absent if no difference is resolved.
     slower: Optional[bool] = None
@@ -66,7 +66,7 @@ Answer = Literal["supported", "contradicted", "cannot-tell"]
 Basis = Literal["measured", "extrapolated"]
 
 
-#: Which direction of a result is better.
+#: Whether more or less is better.
 Better = Literal["higher", "lower"]
 
 
@@ -78,9 +78,9 @@ class Bound:
     #: `kernel`, `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`,
     #: `unknown`.
     by: BoundBy
-    #: The results behind it.
+    #: The results on which it is based.
     evidence: Tuple[Evidence, ...]
-    #: The answer in a person's words.
+    #: The answer in words.
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Bound:
     kind: Optional[BoundKind] = None
 
 
-#: What held a command back.
+#: What limited a command.
 BoundBy = str
 
 
@@ -100,9 +100,9 @@ BoundKind = str
 
 @dataclass(frozen=True)
 class Bucket:
-    """A part of a distribution: how many samples lie in `[from, to)`."""
+    """One bin of a distribution: the number of samples in `[from, to)`."""
 
-    #: Samples in it.
+    #: Number of samples in it.
     count: int
     #: Lower bound, in the measurement's unit.
     from_: float
@@ -114,8 +114,8 @@ class Bucket:
 class Cache:
     """One cache."""
 
-    #: The CPUs that share it; empty if an imported record does not list them. A single such cache may stand for
-    #: several.
+    #: The CPUs that share it; empty if an imported record does not list them, in which case one entry may represent
+    #: several caches.
     cpus: CpuList
     #: What it holds.
     kind: CacheKind
@@ -133,13 +133,13 @@ class Cache:
 class CacheDomains:
     """Several last-level caches on a node."""
 
-    #: The usable CPUs of each.
+    #: The usable CPUs of each cache.
     domains: Tuple[CpuList, ...] = ()
-    #: The results behind it.
+    #: The results on which it is based.
     evidence: Tuple[Evidence, ...] = ()
     #: The level of the cache.
     level: int = 0
-    #: What that means for a program.
+    #: What this means for a program.
     says: str = ''
 
 
@@ -147,7 +147,7 @@ class CacheDomains:
 CacheKind = Literal["data", "instruction", "unified"]
 
 
-#: Where a ceiling comes from.
+#: The source of a ceiling.
 CeilingSource = Literal["parts", "family", "measured"]
 
 
@@ -171,7 +171,7 @@ class Ceilings:
     ipc: Mapping[str, float] = field(default_factory=dict)
     #: Latency of memory, ns.
     latency_ns: Optional[float] = None
-    #: The memory probe's latency at rising load, unloaded first.
+    #: The memory probe's latency under increasing load, unloaded first.
     probe: Tuple[ProbePoint, ...] = ()
     #: The record file of each.
     records: Mapping[str, str] = field(default_factory=dict)
@@ -195,25 +195,25 @@ class Clock:
 
     #: Its median over the sampled CPUs, Hz.
     hz: float
-    #: Where it comes from: `cppc`, `cpufreq`.
+    #: Source of the clock: `cppc`, `cpufreq`.
     source: str
 
 
 @dataclass(frozen=True)
 class ClockHolders:
-    """Possible limits of a clock beside the settings of cpufreq."""
+    """Possible limits of a clock besides the settings of cpufreq."""
 
     #: Cooling devices that lower clocks now.
     cooling: Tuple[Cooling, ...] = ()
-    #: For how long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
+    #: How long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
     heat_ms: Optional[int] = None
     #: The limits active since the processor's log was cleared, mostly at boot.
     held_before: Tuple[HeldBy, ...] = ()
-    #: The limits that the processor reported as active at this moment.
+    #: The limits that the processor reported as active at this time.
     holding: Tuple[HeldBy, ...] = ()
     #: The range from which the processor may choose its clocks (HWP), of the most limited package.
     hwp: Optional[HwpRange] = None
-    #: The longest such time at once, ms.
+    #: The longest single such period, ms.
     longest_heat_ms: Optional[int] = None
     #: The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
     max_percent: Optional[int] = None
@@ -255,9 +255,9 @@ class CommandInTurn:
 
     #: The `workload` of its results.
     workload: str
-    #: How it compares with the first; absent for the first itself, and if no round had both.
+    #: The comparison with the first; absent for the first itself, and if no round has both.
     against_first: Optional[AgainstFirst] = None
-    #: What it was bound by.
+    #: What limited it.
     bound: Optional[Bound] = None
 
 
@@ -271,7 +271,7 @@ class Conditions:
     before: Snapshot = field(default_factory=lambda: Snapshot())
     #: Other active processes, the busiest first.
     beside: Tuple[Process, ...] = ()
-    #: Knobs that linespeed set for the run; their values have been restored since.
+    #: Knobs that linespeed set for the run and restored afterwards.
     knobs: Tuple[Knob, ...] = ()
 
 
@@ -281,11 +281,11 @@ Confidence = Literal["low", "medium", "high"]
 
 @dataclass(frozen=True)
 class Contended:
-    """Two CPUs that each kept one execution unit busy, alone and simultaneously."""
+    """Two CPUs that each kept one execution unit busy, first alone and then simultaneously."""
 
     #: The CPUs, the lower one first.
     pair: Tuple[int, int]
-    #: The loop's time beside the other over its time alone: 1 on separate cores, 2 on one core.
+    #: Time of the loop when both run, relative to its time alone: 1 on separate cores, 2 on one core.
     slowdown: float
 
 
@@ -293,7 +293,7 @@ class Contended:
 class Contradiction:
     """Two statements of the texts that cannot both be true."""
 
-    #: Where the statements stand.
+    #: Where the statements are.
     origins: Tuple[Origin, ...]
     #: The contradiction, and which statement the record follows, one or two sentences.
     says: str
@@ -315,13 +315,13 @@ class Cooling:
 class Cores:
     """The cores' counters."""
 
-    #: Least share of the time for which any of the events was counted.
+    #: The smallest share of the time in which any of the events was counted.
     coverage: float = 0.0
     #: Instructions per cycle, user mode and kernel together.
     ipc: Optional[float] = None
-    #: Those of the kernel.
+    #: Instructions per cycle in the kernel.
     ipc_kernel: Optional[float] = None
-    #: Those of user mode.
+    #: Instructions per cycle in user mode.
     ipc_user: Optional[float] = None
     #: Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     top_down: Mapping[str, float] = field(default_factory=dict)
@@ -329,11 +329,11 @@ class Cores:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many of everything. CPUs online decide packages, dies, clusters and cores."""
+    """Number of each kind of part. Packages, dies, clusters and cores are counted by their online CPUs."""
 
-    #: Clusters of cores (a shared L2, for instance) over all packages; absent if the kernel does not report them.
+    #: Clusters of cores (for instance with a shared L2) in all packages; absent if the kernel does not report them.
     clusters: Optional[int] = None
-    #: Physical cores over all packages.
+    #: Physical cores in all packages.
     cores: Optional[int] = None
     #: CPUs on which this process may run; absent for another machine's captured tree.
     cpus_allowed: Optional[int] = None
@@ -341,7 +341,7 @@ class Counts:
     cpus_online: Optional[int] = None
     #: CPUs present, online or not.
     cpus_present: Optional[int] = None
-    #: Dies over all packages; absent if the kernel does not report them.
+    #: Dies in all packages; absent if the kernel does not report them.
     dies: Optional[int] = None
     #: NUMA nodes online.
     nodes: Optional[int] = None
@@ -357,9 +357,9 @@ class Coverage:
     state: State
     #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
     what: str
-    #: The code of the reason, for programs: it stays when the words change. Absent in records of 0.1.
+    #: The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
     code: Optional[str] = None
-    #: Why not in full; absent when it was.
+    #: Why not in full; absent if it was.
     reason: Optional[str] = None
     #: What would make it possible, as an instruction.
     remedy: Optional[str] = None
@@ -375,26 +375,26 @@ class Cpu:
     base_hz: Optional[int] = None
     #: The kernel's relative capacity, 1024 for the fastest.
     capacity: Optional[int] = None
-    #: Cluster, counted over the machine from 0.
+    #: Cluster number within the machine, from 0.
     cluster: Optional[int] = None
-    #: Core number, counted over the machine from 0 in order of the lowest CPU; not the kernel's `core_id`, which
+    #: Core number within the machine, from 0, in order of the core's lowest CPU; not the kernel's `core_id`, which
     #: repeats in every package.
     core: Optional[int] = None
-    #: Die, counted over the machine from 0.
+    #: Die number within the machine, from 0.
     die: Optional[int] = None
     #: The kernel's CPU number.
     id: int = 0
-    #: Kind of core on a hybrid machine: `performance`, `efficiency`, or by Arm's part (`Cortex-A76`).
+    #: Kind of core on a hybrid machine: `performance`, `efficiency`, or the name of the Arm core (`Cortex-A76`).
     kind: Optional[str] = None
     #: Highest clock in Hz.
     max_hz: Optional[int] = None
     #: Lowest clock in Hz.
     min_hz: Optional[int] = None
-    #: NUMA node id as the kernel numbers it.
+    #: NUMA node, by the kernel's number.
     node: Optional[int] = None
-    #: Whether the kernel runs it.
+    #: Whether it is online.
     online: bool = False
-    #: Package, counted over the machine from 0.
+    #: Package number within the machine, from 0.
     package: Optional[int] = None
     #: The CPUs of the same core, this one included; empty when offline.
     siblings: CpuList = ()
@@ -410,7 +410,7 @@ class CpuTimes:
 
     #: Idle otherwise.
     idle: float = 0.0
-    #: Idle while a task that last ran there waits for a disk.
+    #: Idle while a task that last ran on this CPU waits for a disk.
     iowait: float = 0.0
     #: In interrupts.
     irq: float = 0.0
@@ -420,7 +420,7 @@ class CpuTimes:
     steal: float = 0.0
     #: In the kernel, for processes.
     system: float = 0.0
-    #: In user mode, nice time and guests' included.
+    #: In user mode, including nice and guest time.
     user: float = 0.0
 
 
@@ -428,7 +428,7 @@ class CpuTimes:
 class CurvePlace:
     """The CPU and the memory node of a latency curve; absent if the record has none."""
 
-    #: The CPU that loads.
+    #: The CPU that issues the loads.
     cpu: Optional[int] = None
     #: The node of the memory.
     node: Optional[int] = None
@@ -454,21 +454,21 @@ class Diagnosis:
     findings: Tuple[Finding, ...] = ()
     #: One entry per resource: from its ceiling down to what is delivered, cause by cause.
     ladders: Tuple[Ladder, ...] = ()
-    #: Where the latency curve behind the levels, the headline and the chart was measured; absent without a curve.
+    #: Where the latency curve for the levels, the headline and the chart was measured; absent without a curve.
     latency_curve: Optional[CurvePlace] = None
     #: What each layer of the machine adds to the time of one routine, the fastest first.
     layers: Tuple[Layer, ...] = ()
     #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     levels: Tuple[Level, ...] = ()
-    #: Rules without the data that they need in the record.
+    #: Rules whose data is missing from the record.
     not_looked_for: Tuple[NotLookedFor, ...] = ()
-    #: Resources whose measurement did not reach them, a sentence each: memory measured within the caches.
+    #: Resources that the measurement did not reach, one sentence each: memory if it was measured within the caches.
     not_reached: Tuple[str, ...] = ()
-    #: What the matrices of a machine with several nodes show; absent for one node.
+    #: Conclusions from the matrices of a machine with several nodes; absent for one node.
     numa: Optional[Numa] = None
     #: What each step between two layers costs, and what that means; absent if layers were not timed alternately.
     overhead: Optional[Overhead] = None
-    #: How to lay a program out on a machine of several nodes; absent for one node.
+    #: How to lay out a program on a machine with several nodes; absent for one node.
     plan: Optional[Plan] = None
     #: One entry per resource: its ceiling and what was delivered.
     resources: Tuple[Resource, ...] = ()
@@ -480,8 +480,8 @@ class Diagnosis:
     siblings: Tuple[SiblingsAdd, ...] = ()
     #: How several alternating commands differ; only in records of `linespeed stat` with several commands.
     turns: Optional[Turns] = None
-    #: CPUs that other processes used on average during the run, for one command while it ran; absent if that was too
-    #: short.
+    #: Average number of CPUs used by other processes during the run (for a command: while it ran); absent if that was
+    #: too short.
     used_by_others: Optional[float] = None
 
 
@@ -495,7 +495,7 @@ class Distance:
     low_ns: float
     #: The median, ns one way.
     median_ns: float
-    #: Its share of all pairs of all looks.
+    #: Its share of all pairs in all checks.
     share: float
 
 
@@ -525,7 +525,7 @@ class Evidence:
 class Finding:
     """Something that costs speed."""
 
-    #: The results behind it, each with its place in the record.
+    #: The results on which it is based, each with its place in the record.
     evidence: Tuple[Evidence, ...]
     #: What it costs.
     loss: Verdict
@@ -543,7 +543,7 @@ class Finding:
     relevance: Relevance = 'all'
     #: What to do: commands to paste, or what to buy or change.
     remedy: Tuple[str, ...] = ()
-    #: For each entry of `remedy` its command, `null` if it has none. Absent in records of 0.1.
+    #: The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
     #: For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets
     #: none. Absent if none does.
@@ -552,7 +552,7 @@ class Finding:
     resource: Optional[str] = None
     #: How to undo the remedy.
     undo: Tuple[str, ...] = ()
-    #: For each entry of `undo` its command, `null` if it has none. Absent in records of 0.1.
+    #: The command of each entry of `undo`; `null` if it has none. Absent in records of 0.1.
     undo_commands: Tuple[Optional[str], ...] = ()
     #: Where: which CPUs, nodes, devices.
     where: Optional[str] = None
@@ -564,13 +564,13 @@ class Gain:
 
     #: The results.
     evidence: Tuple[Evidence, ...] = ()
-    #: Its work in the same time, relative to a program that ignores nodes.
+    #: The work done in the same time, relative to a program that ignores NUMA nodes.
     factor: float = 0.0
-    #: The interval of the factor, from the results' intervals; absent without these.
+    #: The interval of the factor, derived from the intervals of the results; absent if they have none.
     interval: Optional[Tuple[float, float]] = None
     #: The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     program: str = ''
-    #: How it follows from the results.
+    #: How the factor is derived from the results.
     why: str = ''
 
 
@@ -608,7 +608,7 @@ class HwpRange:
 
     #: The highest level that it is allowed to choose.
     allowed: int = 0
-    #: The level that it keeps under any load.
+    #: The level that it sustains under any load.
     guaranteed: int = 0
     #: The highest level that it has.
     highest: int = 0
@@ -630,11 +630,11 @@ class IdleState:
 
     #: Whether it is disabled.
     disabled: Optional[bool] = None
-    #: Time to wake from it, ns.
+    #: Exit latency, ns.
     exit_ns: Optional[int] = None
     #: `POLL`, `C1`, `C6`…
     name: str = ''
-    #: Shortest stay for which it pays off, ns.
+    #: Target residency: the shortest stay for which entering it is worthwhile, ns.
     residency_ns: Optional[int] = None
 
 
@@ -660,7 +660,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Interval:
-    """One interval of a recording. Values that Linux does not report are absent."""
+    """One interval of a recording. Values not reported by Linux are absent."""
 
     #: Average number of threads in uninterruptible sleep, from samples of `procs_blocked`.
     blocked: Optional[float] = None
@@ -668,26 +668,26 @@ class Interval:
     clock: Optional[Clock] = None
     #: The cores' counters over all running tasks.
     cores: Optional[Cores] = None
-    #: The same of the watched cgroup.
+    #: The counters of the watched cgroup.
     cores_of_group: Optional[Cores] = None
     #: CPUs online at its end.
     cpus: int = 0
-    #: How often threads were sampled.
+    #: Number of times threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
     #: CPU time of linespeed itself, s.
     own_seconds: float = 0.0
-    #: Share of the time in which some task waited: `cpu`, `io`, `memory` (pressure stall information).
+    #: Shares of the time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
     pressure: Mapping[str, float] = field(default_factory=dict)
     #: The probe's readings.
     probe: Optional[Probe] = None
     #: The processes with the most CPU time, the busiest first.
     processes: Tuple[Process, ...] = ()
-    #: The time covered by `processes`, s: with many processes, they are read more seldom.
+    #: The time covered by `processes`, s: a large number of processes is read less often.
     processes_seconds: Optional[float] = None
     #: Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
     #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
     rates: Mapping[str, float] = field(default_factory=dict)
-    #: Memory of other nodes, on machines with several.
+    #: Use of other nodes' memory, on machines with several nodes.
     remote: Optional[Remote] = None
     #: Time for which threads were ready without a CPU, s, summed over threads.
     run_queue_delay: Optional[float] = None
@@ -699,15 +699,15 @@ class Interval:
     seconds: float = 0.0
     #: The sensors' values.
     sensors: Optional[Sensors] = None
-    #: The times and waits of the selected processes, if those are not all.
+    #: The times and waits of the selected processes, if only some are selected.
     service: Optional[Service] = None
-    #: What the looks at the CPUs' places have shown so far, without the state of each; absent without a look.
+    #: Results of the placement checks so far, without the state of each check; absent if there was no check.
     shape: Optional[Shape] = None
-    #: For how long the machine was suspended in it, s; not included in `seconds`.
+    #: Time for which the machine was suspended in it, s; not included in `seconds`.
     suspended: Optional[float] = None
-    #: The threads with the most CPU time of the watched processes, if those are not all.
+    #: The threads with the most CPU time among the watched processes, if only some processes are watched.
     threads: Tuple[Thread, ...] = ()
-    #: The cgroup most throttled by its quota.
+    #: The cgroup that its quota throttled most.
     throttled: Optional[Throttled] = None
     #: The CPU times.
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
@@ -719,19 +719,19 @@ class Interval:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel and how it was built and booted."""
+    """The kernel, its build and its boot options."""
 
     #: The distribution, from os-release.
     distribution: Optional[str] = None
-    #: Timer interrupts per second, if the configuration is readable.
+    #: Timer interrupts per second, if the kernel's configuration can be read.
     hz: Optional[int] = None
     #: CPUs isolated at boot.
     isolated: CpuList = ()
     #: Each vulnerability with its mitigation, as the kernel reports it.
     mitigations: Mapping[str, str] = field(default_factory=dict)
-    #: CPUs without a tick.
+    #: CPUs without a timer tick.
     nohz_full: CpuList = ()
-    #: Options on its command line that matter for speed, as written.
+    #: Options on its command line that affect speed, as written.
     options: Tuple[str, ...] = ()
     #: Base page size in bytes.
     page_bytes: Optional[int] = None
@@ -739,7 +739,7 @@ class Kernel:
     preemption: Optional[str] = None
     #: `6.1.0-18-amd64`.
     release: Optional[str] = None
-    #: The build line.
+    #: The kernel's build line.
     version: Optional[str] = None
 
 
@@ -771,7 +771,7 @@ class Knob:
     was: str = ''
 
 
-#: A knob of `linespeed quiet` that remedies set, by its name there.
+#: A knob of `linespeed quiet` that remedies set, by its name in that command.
 KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "power-limit", "idle-states", "guest-halt", "smt", "numa-balancing", "thp"]
 
 
@@ -781,24 +781,24 @@ class KnobValue:
 
     #: The knob.
     knob: KnobName
-    #: Its CPUs; absent if it is for all.
+    #: Its CPUs; absent if it applies to all.
     cpus: Optional[CpuList] = None
-    #: The value; absent if it is the one that `linespeed quiet` sets.
+    #: The value; absent for the value set by `linespeed quiet`.
     value: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """From the ceiling down to what is delivered. It adds up: if more is better, ceiling − every step's `takes` −
-    `unexplained` = delivered; if less is better (latencies) they are added instead."""
+    """From the ceiling down to the delivered result. The sum is exact: if more is better, ceiling − `takes` of every step
+    − `unexplained` = delivered; if less is better (latencies), the steps are added instead."""
 
     #: Whether more or less of it is better.
     better: Better
-    #: The fastest that the hardware could go.
+    #: The most that the hardware can reach.
     ceiling: float
     #: The ceiling, in a few words: `6 channels at 2933 MT/s`.
     ceiling_is: str
-    #: What is delivered.
+    #: The delivered result.
     delivered: float
     #: The delivered result, in a few words: `triad on 64 threads`.
     delivered_is: str
@@ -806,11 +806,11 @@ class Ladder:
     resource: str
     #: The losses in order, from the ceiling down.
     rungs: Tuple[Rung, ...]
-    #: Where the ceiling comes from.
+    #: The source of the ceiling.
     source: CeilingSource
-    #: The unexplained rest; negative if the causes add up to more than the whole loss.
+    #: The part of the loss without a known cause; negative if the causes add up to more than the whole loss.
     unexplained: float
-    #: Unit of the ceiling, the steps and what is delivered.
+    #: Unit of the ceiling, the steps and the delivered result.
     unit: str
 
 
@@ -822,29 +822,29 @@ class Layer:
     from_: str
     #: `kernel`, `user`, `guest kernel`, `guest user`.
     layer: str
-    #: How much longer than the fastest layer all its passes took (0.12 is 12 %).
+    #: How much longer its passes took in total than those of the fastest layer (0.12 is 12 %).
     over: float
     #: The same in words.
     says: str
     #: Time of a pass, in the measurement's unit: the mean of all passes.
     time: float
-    #: Events during it: interrupts, switches, migrations per second.
+    #: Events during the passes: interrupts, switches, migrations per second.
     beside: Tuple[str, ...] = ()
     #: The binding of the routine, if known: `none`, `cpu 3`.
     bound: Optional[str] = None
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
     #: `on` or `off`, if known.
     interrupts: Optional[str] = None
     #: 95 % interval of a pass's median, if there are enough samples.
     interval: Optional[Tuple[float, float]] = None
-    #: The interval of that, from the portions that both ran alternately; it holds for all steps together.
+    #: Its interval, from the portions that both ran alternately; it holds for all steps together.
     over_interval: Optional[Tuple[float, float]] = None
     #: The same in seconds, if timed.
     seconds: Optional[float] = None
-    #: Standard deviation ÷ mean, because the field's tables use it.
+    #: Standard deviation ÷ mean, included because published tables use it.
     variation: Optional[float] = None
 
 
@@ -893,13 +893,13 @@ class Level:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of this process, below the machine's resources."""
+    """Limits that give this process less than the machine's resources."""
 
     #: CPUs of the affinity mask.
     affinity: CpuList = ()
-    #: `1` or `2`: which cgroup version set these; absent when none was found.
+    #: Version of the cgroups that set these limits, `1` or `2`; absent if there are none.
     cgroup_version: Optional[int] = None
-    #: CPU quota of the tightest cgroup, in CPUs (0.5 is half a CPU).
+    #: The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
     cpu_quota: Optional[float] = None
     #: CPUs of the cpuset.
     cpuset: CpuList = ()
@@ -907,13 +907,13 @@ class Limits:
     locked_bytes: Optional[int] = None
     #: Memory still available under that limit, bytes.
     memory_available_bytes: Optional[int] = None
-    #: Memory limit of the tightest cgroup, bytes.
+    #: The lowest memory limit of its cgroups, bytes.
     memory_bytes: Optional[int] = None
     #: Nodes whose memory may be used.
     memory_nodes: CpuList = ()
-    #: Effective user is root.
+    #: Whether the effective user is root.
     root: Optional[bool] = None
-    #: Highest real-time priority that this process may take; 0 when none.
+    #: Highest real-time priority allowed for this process; 0 if none is.
     rt_priority: Optional[int] = None
 
 
@@ -923,12 +923,12 @@ class LockWaits:
 
     #: Time that its threads were on a CPU or ready for one, s, summed.
     active: float = 0.0
-    #: Time that threads were blocked in futexes between two runs, s, summed: those that never ran wait for work.
+    #: Time that threads were blocked in futexes between two runs, s, summed; threads that never ran are waiting for
+    #: work.
     blocked: float = 0.0
-    #: The part of it that is certainly in a mutex: the kernel shows that the futex is expected to be locked with
-    #: waiters.
+    #: The part that is certainly a mutex: the kernel shows that the futex is expected to be locked with waiters.
     mutex: float = 0.0
-    #: Threads that were in a mutex at all looks and never ran.
+    #: Threads that were in a mutex in all samples and never ran.
     stuck: int = 0
 
 
@@ -936,7 +936,7 @@ class LockWaits:
 class LongGap:
     """A gap in a busy loop, or a late wake-up."""
 
-    #: When it began, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
+    #: Start time, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     at_seconds: float
     #: The CPU.
     cpu: int
@@ -944,7 +944,7 @@ class LongGap:
     ns: float
     #: How its causes were identified.
     witness: Witness
-    #: What used the time, the most first.
+    #: What used the time, largest share first.
     takers: Tuple[Taker, ...] = ()
     #: The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
     woken: Optional[str] = None
@@ -952,19 +952,19 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Look:
-    """Where the CPUs were within a few milliseconds."""
+    """One placement check: where the CPUs were, within a few milliseconds."""
 
-    #: When it began, seconds from the start of the run.
+    #: Its start, seconds from the start of the run.
     at_seconds: float = 0.0
-    #: Whether all CPUs were busy until then: a host places busy CPUs differently.
+    #: Whether all CPUs were busy until then; a host places busy CPUs differently.
     busy: Optional[bool] = None
-    #: Pairs that computed at the same time.
+    #: Pairs of CPUs that computed at the same time.
     contended: Tuple[Contended, ...] = ()
-    #: Latency of a cache line from one CPU of a pair to the other, ns, the minimum of a few short blocks; null if a
-    #: side did not run.
+    #: Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null
+    #: if either CPU did not run.
     line_ns: Tuple[Optional[float], ...] = ()
-    #: Latency of a load from memory by each CPU, ns, all from the same page; null if it did not run. Empty if lines
-    #: cannot be flushed.
+    #: Latency of a load from memory by each CPU, ns, all from the same page; null if the CPU did not run. Empty if
+    #: cache lines cannot be flushed.
     memory_ns: Tuple[Optional[float], ...] = ()
     #: Its duration, ms.
     took_ms: float = 0.0
@@ -972,27 +972,27 @@ class Look:
 
 @dataclass(frozen=True)
 class Looks:
-    """Looks at the same CPUs, in chronological order."""
+    """Placement checks on the same CPUs, in chronological order."""
 
     #: The CPUs, ascending.
     cpus: Tuple[int, ...] = ()
-    #: The looks.
+    #: The placement checks.
     looks: Tuple[Look, ...] = ()
-    #: The pairs, as positions in `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
+    #: The pairs, as indices into `cpus`; absent if every pair was measured: 0-1, 0-2, … 1-2, ….
     pairs: Optional[Tuple[Tuple[int, int], ...]] = None
 
 
 @dataclass(frozen=True)
 class Looks2:
-    """How often a command's threads were sampled."""
+    """Number of times the threads of a command were sampled."""
 
-    #: Active threads, summed over looks.
+    #: Active threads, summed over samples.
     active: int = 0
-    #: Looks at a thread.
+    #: Samples of a thread.
     all: int = 0
-    #: Those that found all threads waiting.
+    #: Number of samples in which all threads were waiting.
     idle: int = 0
-    #: The most active threads at once; 0 if unknown.
+    #: Maximum number of simultaneously active threads; 0 if unknown.
     most_active: int = 0
     #: Waiting threads whose cause of waiting could not be read, summed.
     unread: int = 0
@@ -1000,15 +1000,15 @@ class Looks2:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine is. Every list is in ascending order of its id."""
+    """The inventory of a machine. Every list is in ascending order of its ids."""
 
     #: Instruction set: `x86_64` or `aarch64`.
     architecture: str = ''
-    #: Every cache, once however many CPUs share it.
+    #: All caches; a cache shared by several CPUs is listed once.
     caches: Tuple[Cache, ...] = ()
-    #: How many of everything.
+    #: Number of each kind of part.
     counts: Counts = field(default_factory=lambda: Counts())
-    #: Every CPU present, online or not.
+    #: All CPUs present, online or not.
     cpus: Tuple[Cpu, ...] = ()
     #: The host name, if known.
     hostname: Optional[str] = None
@@ -1016,25 +1016,26 @@ class Machine:
     idle: Idle = field(default_factory=lambda: Idle())
     #: CPU idle states, deepest last.
     idle_states: Tuple[IdleState, ...] = ()
-    #: The kernel and how it was built and booted.
+    #: The kernel, its build and its boot options.
     kernel: Kernel = field(default_factory=lambda: Kernel())
     #: The limits of this process.
     limits: Limits = field(default_factory=lambda: Limits())
-    #: Memory that the kernel manages, in bytes.
+    #: Memory managed by the kernel, in bytes.
     memory_bytes: Optional[int] = None
-    #: Every memory slot that the firmware lists, populated or not.
+    #: All memory slots listed by the firmware, populated or not.
     memory_devices: Tuple[MemoryDevice, ...] = ()
-    #: The number of memory slots on the board by its own count (SMBIOS type 16); a text may list fewer.
+    #: Number of memory slots according to the board (SMBIOS type 16); an imported text may list fewer.
     memory_slots: Optional[int] = None
-    #: Every NUMA node; exactly one on a machine without NUMA.
+    #: All NUMA nodes; exactly one on a machine without NUMA.
     nodes: Tuple[Node, ...] = ()
-    #: Parts of the inventory that could not be read or that contradict each other: one sentence each, naming the file.
+    #: Parts of the inventory that could not be read or that contradict each other: one sentence each, with the name of
+    #: the file.
     notes: Tuple[str, ...] = ()
-    #: The processor's kind.
+    #: The processor model.
     processor: Processor = field(default_factory=lambda: Processor())
     #: System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     system: System = field(default_factory=lambda: System())
-    #: The hypervisor and container around it.
+    #: The hypervisor and the container it runs in.
     virtualization: Virtualization = field(default_factory=lambda: Virtualization())
 
 
@@ -1044,9 +1045,9 @@ Mark = Literal["clock-moved", "switched", "migrated", "stolen", "throttled", "qu
 
 @dataclass(frozen=True)
 class Measurement:
-    """One metric at one place."""
+    """One metric with one set of labels."""
 
-    #: The metric's name; one name means one definition for ever.
+    #: The metric's name; the definition of a name never changes.
     metric: str
     #: The summary of the samples.
     summary: Summary
@@ -1054,27 +1055,27 @@ class Measurement:
     unit: str
     #: Where it was measured.
     where: Where
-    #: Which direction is better; absent where neither is.
+    #: Which direction is better; absent if neither is.
     better: Optional[Better] = None
-    #: How it was measured: kernel, variant, placement proof, counts.
+    #: How it was measured: kernel, variant, proof of the placement, counts.
     detail: Mapping[str, Any] = field(default_factory=dict)
     #: The distribution, if there are too many samples to save each (wake-up latency, gaps).
     distribution: Tuple[Bucket, ...] = ()
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: For each sample how many of the record's looks were taken before it, or one number for all; empty if unknown.
+    #: For each sample the number of placement checks made before it, or one number for all samples; empty if unknown.
     looks: Tuple[int, ...] = ()
-    #: Samples with a known event.
+    #: Samples during which a known event occurred.
     marks: Tuple[SampleMark, ...] = ()
-    #: Another tool's method, as far as it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
-    #: `cyclictest`. Absent for linespeed's own methods. Results of two methods are not comparable unless the metric's
+    #: The method of another tool, where it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
+    #: `cyclictest`. Absent for linespeed's own methods. Results of two methods are comparable only if the metric's
     #: definition is the same for both.
     method: Optional[str] = None
-    #: The line of a tool's output that it was read from; absent for linespeed's own results.
+    #: The line of another tool's output from which it was read; absent for linespeed's own results.
     origin: Optional[Origin] = None
-    #: Every sample in its order; empty if a distribution is saved instead.
+    #: All samples in order; empty if a distribution is saved instead.
     samples: Tuple[float, ...] = ()
 
 
@@ -1086,11 +1087,11 @@ class MemoryDevice:
     bank: Optional[str] = None
     #: Size in bytes; absent for an empty slot.
     bytes: Optional[int] = None
-    #: Channel, if readable from the locators; devices of one channel carry the same text.
+    #: Channel, if the locators show it; devices on one channel have the same text.
     channel: Optional[str] = None
     #: Configured speed, MT/s.
     configured_mt_s: Optional[int] = None
-    #: Data width in bits, 64 for most.
+    #: Data width in bits, usually 64.
     data_bits: Optional[int] = None
     #: Form factor: `DIMM`, `SODIMM`…
     form: Optional[str] = None
@@ -1098,19 +1099,19 @@ class MemoryDevice:
     kind: Optional[str] = None
     #: Slot, for instance `CPU0_DIMMA0`.
     locator: Optional[str] = None
-    #: NUMA node or package, if readable from the locators.
+    #: NUMA node or package, if the locators show it.
     node: Optional[int] = None
     #: Part number.
     part: Optional[str] = None
     #: Ranks.
     ranks: Optional[int] = None
-    #: Highest speed that the device supports, MT/s.
+    #: Maximum supported speed, MT/s.
     rated_mt_s: Optional[int] = None
-    #: Maker.
+    #: Manufacturer.
     vendor: Optional[str] = None
 
 
-#: The memory that loads wait for.
+#: Where the data that loads wait for comes from.
 MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 
 
@@ -1120,17 +1121,17 @@ class Moment:
 
     #: When it began, s since the record's start.
     at: float = 0.0
-    #: The machine's activity. For several intervals times are summed, rates and readings averaged.
+    #: The machine's activity. For several intervals, times are added, and rates and readings averaged.
     interval: Interval = field(default_factory=lambda: Interval())
     #: Intervals in it.
     intervals: int = 0
-    #: The sentence of one of its intervals, with the first verdict.
+    #: The sentence for one of its intervals with the first verdict.
     said: Optional[Said] = None
-    #: How long each verdict held, the longest first; empty if the kernel reported too little.
+    #: How long each verdict held, longest first; empty if the kernel reported too little.
     verdicts: Tuple[Held, ...] = ()
 
 
-#: Whether CPUs keep their places.
+#: Whether the CPUs keep their places.
 Motion = Literal["unknown", "pinned", "floating"]
 
 
@@ -1138,9 +1139,9 @@ Motion = Literal["unknown", "pinned", "floating"]
 class Node:
     """One NUMA node."""
 
-    #: The access to its memory from the nearest CPUs, by the firmware (HMAT).
+    #: Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
     access: Optional[Access] = None
-    #: Whether this process may take memory from it.
+    #: Whether this process may allocate memory on it.
     allowed: bool = False
     #: Memory in bytes; 0 for a node without memory, absent if the kernel does not report it.
     bytes: Optional[int] = None
@@ -1148,15 +1149,15 @@ class Node:
     cpus: CpuList = ()
     #: Bytes of DAX devices with this node's memory: CXL or persistent.
     dax_bytes: Optional[int] = None
-    #: The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
+    #: The firmware's distances (SLIT) to every node in this list, in the same order; 10 is local.
     distances: Tuple[int, ...] = ()
     #: Free memory in bytes when read.
     free_bytes: Optional[int] = None
-    #: The kernel's node number; may be sparse.
+    #: The kernel's node number; numbers may have gaps.
     id: int = 0
     #: Bytes of the cache in front of its memory (a memory-side cache).
     memory_side_cache_bytes: Optional[int] = None
-    #: The kernel's tier of its memory: the lower, the faster; memory of DRAM is mostly 4. Absent before Linux 6.1.
+    #: The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     memory_tier: Optional[int] = None
 
 
@@ -1164,7 +1165,7 @@ class Node:
 class NotLookedFor:
     """A rule without the data that it needs."""
 
-    #: What it needs and the record lacks.
+    #: What it needs but the record lacks.
     missing: str
     #: The rule's name.
     rule: str
@@ -1184,7 +1185,7 @@ class NotUnderstood:
 class Numa:
     """What nodes cost a program that ignores them, and whether the firmware's distances are right."""
 
-    #: What these results are, and what follows, in a sentence or two.
+    #: These results and their consequences, in a sentence or two.
     meaning: str
     #: Number of measured nodes with memory.
     nodes: int
@@ -1194,7 +1195,7 @@ class Numa:
     bandwidth_factor: Optional[float] = None
     #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     distance_agreement: Optional[float] = None
-    #: What the worst of them costs a program that follows the table and takes the slower node for the nearer one.
+    #: What the worst of them costs a program that trusts the table and therefore uses the slower node.
     distance_loss: Optional[Verdict] = None
     #: Pairs whose distance disagrees with the measurement, a phrase each.
     distance_mismatches: Tuple[str, ...] = ()
@@ -1214,7 +1215,7 @@ class Origin:
 
     #: Line in that text, from 1.
     line: int
-    #: The line as written there, without colours and quoting, cut at 200 characters.
+    #: The line as written there, without colours and quoting, truncated to 200 characters.
     says: str
     #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
     text: str
@@ -1245,7 +1246,7 @@ class Overhead:
     """The cost of layers of the machine, timed alternately with the same bytes: one entry per step, in which one thing
     differs."""
 
-    #: The conclusions of the published comparison of layers, and whether these results confirm them.
+    #: The conclusions of a published comparison of layers, and whether these results confirm them.
     claims: Tuple[Claim, ...]
     #: The same in words.
     floor_says: str
@@ -1253,7 +1254,7 @@ class Overhead:
     line_speed: str
     #: What differs between two layers, and what it costs.
     steps: Tuple[LayerStep, ...]
-    #: A layer compared with itself: a step that is noise alone.
+    #: A layer compared with itself: a step that consists only of noise.
     floor: Optional[Verdict] = None
 
 
@@ -1263,21 +1264,21 @@ class Piece:
 
     #: The lines.
     lines: Tuple[str, ...] = ()
-    #: Its process; absent if it is for all.
+    #: Its process; absent if the lines are for all processes.
     process: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to lay a program out on one machine."""
+    """How to lay out a program on one machine."""
 
-    #: What else to set: memory, huge pages, interrupts.
+    #: Other settings: memory, huge pages, interrupts.
     advice: Tuple[Advice, ...] = ()
     #: A level below the nodes: several last-level caches per node.
     caches: Optional[CacheDomains] = None
-    #: What the plan omits and its weaknesses, a sentence each.
+    #: Omissions and weaknesses of the plan, one sentence each.
     cautions: Tuple[str, ...] = ()
-    #: The expected gain, one entry per kind of program. Modelled from the measurements.
+    #: The expected gain, one entry per kind of program, modelled from the measurements.
     gains: Tuple[Gain, ...] = ()
     #: Usable NUMA nodes with CPUs.
     nodes: int = 0
@@ -1287,15 +1288,15 @@ class Plan:
     processes: Tuple[Process2, ...] = ()
     #: The record given to `linespeed plan`; absent for this machine.
     record: Optional[str] = None
-    #: Whether to use the siblings of a core; absent if no core has any.
+    #: Whether to use SMT siblings; absent if no core has any.
     siblings: Optional[Siblings] = None
-    #: The sources of the results, a sentence each.
+    #: The sources of the results, one sentence each.
     sources: Tuple[str, ...] = ()
-    #: The whole plan in a sentence or two.
+    #: The whole plan in one or two sentences.
     summary: str = ''
-    #: Unknowns, and how to resolve them, a sentence each.
+    #: What is unknown, and how to find it out, one sentence each.
     unknown: Tuple[str, ...] = ()
-    #: The measured gain of running a command both ways.
+    #: The measured gain, from running a command both ways.
     verification: Optional[Verification] = None
 
 
@@ -1321,7 +1322,7 @@ class PowerLimit:
     watts: float = 0.0
     #: Its window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
     window: str = ''
-    #: Over how long it holds, seconds.
+    #: Length of its averaging window, seconds.
     window_seconds: Optional[float] = None
     #: The package: `package-0`.
     zone: str = ''
@@ -1329,9 +1330,9 @@ class PowerLimit:
 
 @dataclass(frozen=True)
 class Probe:
-    """The probe's readings of one interval."""
+    """The probe's readings in one interval."""
 
-    #: The core's clock by dependent adds, Hz.
+    #: The core's clock, measured with dependent adds, Hz.
     clock_hz: Optional[float] = None
     #: How late its timer expired, µs: the median.
     late_us: Optional[float] = None
@@ -1355,11 +1356,11 @@ class ProbePoint:
 class Process:
     """A process and its CPU time in an interval."""
 
-    #: Its scheduling class, if not the usual one: `SCHED_FIFO`.
+    #: Its scheduling class, if not the default: `SCHED_FIFO`.
     class_: Optional[str] = None
     #: CPU time, s.
     cpu: float = 0.0
-    #: Whether it has ended; its time is that of the last look at it.
+    #: Whether it has ended; its time is then the last value read.
     ended: Optional[bool] = None
     #: Its name in the kernel, without control characters.
     name: str = ''
@@ -1371,7 +1372,7 @@ class Process:
     priority: Optional[int] = None
     #: Whether it has a real-time policy.
     real_time: bool = False
-    #: What it waits for according to samples, if it was sampled.
+    #: What it waits for, if it was sampled.
     sampled: Optional[Sampled] = None
     #: The part of it in the kernel, s.
     system: float = 0.0
@@ -1387,7 +1388,7 @@ class Process2:
 
     #: Its CPUs; empty if they are not known: then all CPUs of its nodes.
     cpus: CpuList = ()
-    #: The nodes that its memory comes from; empty if the machine has one.
+    #: The nodes for its memory; empty if the machine has only one.
     memory: CpuList = ()
     #: The nodes on whose CPUs it runs.
     nodes: CpuList = ()
@@ -1403,7 +1404,8 @@ class Process2:
 
 @dataclass(frozen=True)
 class Processor:
-    """The processor's kind and features. On hybrid machines these are the boot CPU's; `Cpu.kind` distinguishes the kinds."""
+    """The processor's model and features. On hybrid machines those of the boot CPU; `Cpu.kind` distinguishes the kinds of
+    core."""
 
     #: Physical and virtual address bits.
     address_bits: Optional[Tuple[int, int]] = None
@@ -1411,18 +1413,18 @@ class Processor:
     base_hz: Optional[int] = None
     #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     counter_hz: Optional[int] = None
-    #: Whether the cycle counter keeps its rate in every state.
+    #: Whether the cycle counter has the same rate in every state.
     counter_invariant: Optional[bool] = None
     #: x86 family.
     family: Optional[int] = None
-    #: Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
+    #: Instruction-set features relevant to speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
     features: Tuple[str, ...] = ()
-    #: The model's name from the firmware (SMBIOS type 4): on Arm it names the exact model (`Kunpeng 920-4826`), while
-    #: MIDR names only the core.
+    #: Model name from the firmware (SMBIOS type 4): on Arm it is the exact model (`Kunpeng 920-4826`), while MIDR
+    #: identifies only the core design.
     firmware_name: Optional[str] = None
     #: Arm implementer code.
     implementer: Optional[int] = None
-    #: Highest clock in Hz that any core advertises.
+    #: Highest clock advertised by any core, Hz.
     max_hz: Optional[int] = None
     #: Name of the core design, if known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
     microarchitecture: Optional[str] = None
@@ -1432,13 +1434,13 @@ class Processor:
     min_hz: Optional[int] = None
     #: x86 model, or Arm part number.
     model: Optional[int] = None
-    #: Model name from CPUID, or from MIDR by the tables that lscpu knows.
+    #: Model name from CPUID, or derived from MIDR with the same tables as in lscpu.
     model_name: Optional[str] = None
     #: Arm variant and revision, `r1p0`.
     revision: Optional[str] = None
-    #: x86 stepping; on Arm the text `rNpM` in `revision`.
+    #: x86 stepping; for Arm see `revision` (`rNpM`).
     stepping: Optional[int] = None
-    #: Widest vectors usable here, in bits.
+    #: Width of the widest usable vectors, in bits.
     vector_bits: Optional[int] = None
     #: Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     vendor: Optional[str] = None
@@ -1450,13 +1452,13 @@ Relevance = Literal["all", "some", "few", "none"]
 
 @dataclass(frozen=True)
 class Remote:
-    """Pages of other nodes, as shares of all."""
+    """Pages on other nodes, as shares of all pages."""
 
-    #: Of the watched processes' pages, those on nodes where none of their threads was.
+    #: Share of the pages of the watched processes on nodes where none of their threads ran.
     held: Optional[float] = None
-    #: Of the pages allocated in the interval, those on another node than the allocating CPU.
+    #: Share of the pages allocated in the interval on a node other than that of the allocating CPU.
     taken: Optional[float] = None
-    #: Of the accesses that NUMA balancing sampled (hinting faults), those to another node's memory.
+    #: Share of the accesses sampled by NUMA balancing (hinting faults) that went to another node's memory.
     touched: Optional[float] = None
 
 
@@ -1472,16 +1474,16 @@ class Resource:
     name: str
     #: Unit of both values.
     unit: str
-    #: A fact beside it that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
+    #: A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     beside: Optional[str] = None
-    #: The fastest that the hardware could go.
+    #: The most that the hardware can reach.
     ceiling: Optional[float] = None
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays when the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: The lowest and the highest ceiling over the parts of the processor's family, if the ceiling is the family's: this
-    #: part's lies between them, and so does the share.
+    #: The lowest and highest ceiling of the models in the processor's family, if the ceiling is the family's: the
+    #: ceiling of this model is between them, and so is the share.
     family_ceilings: Optional[Tuple[float, float]] = None
     #: How it compares with them; absent if none were published for a known machine.
     position: Optional[Position] = None
@@ -1490,13 +1492,13 @@ class Resource:
     repeatability: Optional[float] = None
     #: Delivered share of line speed (1 is all of it), if the ceiling is the hardware's or its family's.
     share: Optional[float] = None
-    #: Where the ceiling comes from.
+    #: The source of the ceiling.
     source: Optional[CeilingSource] = None
     #: Published results of similar machines; absent if there are none.
     typical: Optional[Typical] = None
 
 
-#: The requested thoroughness of a run.
+#: How thorough a run should be, as requested.
 RunMode = Literal["quick", "normal", "full"]
 
 
@@ -1506,9 +1508,9 @@ class Rung:
 
     #: The cause in a few words.
     cause: str
-    #: The remainder below it.
+    #: What remains after this step.
     leaves: float
-    #: Measured here; otherwise modelled.
+    #: Whether it was measured here; otherwise it is modelled.
     measured: bool
     #: The loss, in the breakdown's unit.
     takes: float
@@ -1520,7 +1522,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Said:
-    """The verdict of one interval, in words."""
+    """The verdict on one interval, in words."""
 
     #: When the interval began, s since the record's start.
     at: float
@@ -1542,49 +1544,50 @@ class SampleMark:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What samples of user mode wait for."""
+    """What user-mode code waits for, from samples."""
 
-    #: Behind atomic instructions and fences.
+    #: After atomic instructions and fences.
     atomic: Share = field(default_factory=lambda: Share())
-    #: At accesses to more memory than fits the caches.
+    #: At accesses to a memory area larger than the caches.
     far: Share = field(default_factory=lambda: Share())
-    #: Behind floating-point additions and multiplications.
+    #: After floating-point additions and multiplications.
     float: Share = field(default_factory=lambda: Share())
-    #: At loads with an unknown address: they may belong to any of these.
+    #: At loads with an unknown address, which may belong to any of the groups above.
     hidden: Share = field(default_factory=lambda: Share())
-    #: Samples of the kernel; none if this user may not sample it.
+    #: Samples in kernel mode; 0 if this user may not sample the kernel.
     in_kernel: int = 0
-    #: At jump targets without anything to wait for: mispredicted branches, and code to fetch.
+    #: At jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
     jumps: Share = field(default_factory=lambda: Share())
-    #: The work in these, most first.
+    #: The kernel's work in these samples, largest share first.
     kernel: Tuple[KernelTime, ...] = ()
-    #: At loads from memory that fits the last-level cache but not a core's own.
+    #: At loads from a memory area that fits in the last-level cache but not in the core's private caches.
     last_cache: Share = field(default_factory=lambda: Share())
-    #: Where most of that memory lies.
+    #: Location of most of that memory.
     level: Optional[MemoryLevel] = None
-    #: The latency of such a load by this machine's own latency curve, ns.
+    #: Latency of such a load according to this machine's measured latency curve, ns.
     load_ns: Optional[float] = None
-    #: At loads, from any memory.
+    #: At loads, from caches and memory alike.
     loads: Share = field(default_factory=lambda: Share())
-    #: Behind divisions and square roots.
+    #: After divisions and square roots.
     long: Share = field(default_factory=lambda: Share())
-    #: Those that the kernel dropped for lack of room.
+    #: Samples dropped by the kernel for lack of buffer space.
     lost: int = 0
-    #: At loads from memory that fits the second-level cache but not the first.
+    #: At loads from a memory area that fits in the second-level cache but not in the first-level cache.
     own_cache: Share = field(default_factory=lambda: Share())
-    #: The part of `far` whose memory lies on another node than the CPU.
+    #: The part of `far` with memory on a node other than the CPU's.
     remote: Share = field(default_factory=lambda: Share())
     #: Number of samples: of the interval, or of the last 10 s if that is longer.
     samples: int = 0
-    #: The part of `far` that accesses memory sequentially.
+    #: The part of `far` with sequential accesses.
     sequential: Share = field(default_factory=lambda: Share())
-    #: At cache lines that several threads access on several CPUs, at least one of them writing.
+    #: At cache lines accessed by several threads on different CPUs, at least one of which writes.
     shared: Share = field(default_factory=lambda: Share())
     #: In loops that wait for another thread.
     spinning: Share = field(default_factory=lambda: Share())
-    #: Those whose instructions could not be read or decoded. All shares exclude them.
+    #: Samples whose instruction could not be read or decoded. All shares exclude them.
     undecoded: int = 0
-    #: The memory accessed by `far`, bytes; if there is none, that of the loads that wait for a cache.
+    #: Size of the memory area accessed by `far`, bytes; without `far`, of the area accessed by the loads that wait for
+    #: a cache.
     working_set: Optional[float] = None
 
 
@@ -1603,7 +1606,7 @@ class Scaling:
     placement: str
     #: Number of fitted steps.
     points: int
-    #: Throughput of one thread by the fit, work/s.
+    #: Throughput of one thread according to the fit, work/s.
     rate: float
     #: Median distance of the measured points from the fit, relative.
     residual: float
@@ -1613,17 +1616,18 @@ class Scaling:
     threads: int
     #: The workload.
     workload: str
-    #: Whether a step in doubt makes some speed-up exceed its number of threads.
+    #: Whether an unreliable step makes a speed-up exceed its number of threads.
     disturbed: Optional[bool] = None
-    #: Least and most threads of the fitted steps. Not all steps are fitted if siblings share cores: with `cores-first`
-    #: only the cores without siblings, with other placements only more than one thread, since one thread has its core
-    #: to itself.
+    #: Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted:
+    #: with `cores-first` only those without siblings, with other placements only those with more than one thread, since
+    #: a single thread has its core to itself.
     fitted: Optional[Tuple[int, int]] = None
-    #: Threads beyond which each adds less than half of its due; absent if not reached.
+    #: Number of threads beyond which each further one adds less than half of a thread's throughput; absent if not
+    #: reached.
     knee: Optional[int] = None
     #: The interval of the speed-up, from the intervals of both steps.
     speedup_interval: Optional[Tuple[float, float]] = None
-    #: The measured steps, by rising threads.
+    #: The measured steps, by increasing number of threads.
     steps: Tuple[Step, ...] = ()
 
 
@@ -1635,9 +1639,9 @@ class Sensors:
     celsius: Optional[float] = None
     #: The fastest fan, revolutions per minute.
     fan_rpm: Optional[float] = None
-    #: Share of the time for which the worst package or core was throttled for heat.
+    #: Share of the time for which the most affected package or core was thermally throttled.
     heat_throttled: Optional[float] = None
-    #: Power by hwmon, or of all packages by RAPL, W.
+    #: Power from hwmon, or the sum of all packages from RAPL, W.
     watts: Optional[float] = None
 
 
@@ -1645,20 +1649,20 @@ class Sensors:
 class Service:
     """The CPU times of some processes, and what their threads waited for."""
 
-    #: Processes started by the named ones; these values include them.
+    #: Number of processes started by the named processes; the values here include them.
     below: int = 0
-    #: Processes named by number, if all of them have ended: after `seconds`.
+    #: Number of processes named by number, if all of them have ended; `seconds` is then the time until they did.
     ended: Optional[int] = None
-    #: How often their threads were sampled.
+    #: Number of times their threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
-    #: What samples of user mode show about them.
+    #: What user-mode samples show about them.
     sampled: Optional[Sampled] = None
-    #: For how long they were watched, s.
+    #: How long they were watched, s.
     seconds: float = 0.0
-    #: Time of their threads by state, s: `user`, `system`, `runnable` (ready without a CPU), `blocked` (neither), each
-    #: summed over threads; `off-cpu` (no thread on a CPU or ready).
+    #: Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither
+    #: running nor ready), each summed over threads; `off-cpu` (no thread running or ready).
     states: Mapping[str, float] = field(default_factory=dict)
-    #: Their threads seen.
+    #: Number of their threads seen.
     threads: int = 0
     #: What threads waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
@@ -1670,55 +1674,55 @@ Severity = Literal["note", "warning", "serious"]
 
 @dataclass(frozen=True)
 class Shape:
-    """What the looks of a run show."""
+    """What the placement checks of a run show."""
 
-    #: Changes from one look to the next, of cores or domains.
+    #: Changes of cores or domains from one check to the next.
     changes: int = 0
-    #: Their total time, relative to the run.
+    #: Their total time, as a share of the run.
     cost: Optional[float] = None
-    #: Distances of CPUs on separate cores, nearest first.
+    #: Distances between CPUs on separate cores, nearest first.
     distances: Tuple[Distance, ...] = ()
-    #: When these looks were taken, RFC 3339 in UTC, if in another run than the record's.
+    #: When these checks were made, RFC 3339 in UTC, if not in the run of this record.
     looked_at: Optional[str] = None
-    #: Conclusive looks.
+    #: Number of conclusive checks.
     looks: int = 0
-    #: Whether loads from the same page have two different latencies: from the node's own memory, and from another's.
+    #: Whether loads from the same page have two different latencies, as from local and from remote memory.
     memory: Optional[TwoDistances] = None
-    #: Whether CPUs keep their places.
+    #: Whether the CPUs keep their places.
     motion: Motion = 'unknown'
-    #: Pairs that shared a core in some look, the most frequent first.
+    #: Pairs that shared a core in at least one check, most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
-    #: Looks in which CPUs shared a core that Linux shows as separate cores.
+    #: Checks in which CPUs shared a core although Linux shows them on separate cores.
     sharing: Optional[Share] = None
-    #: The same for the looks right after all CPUs were busy.
+    #: The same for the checks made right after all CPUs were busy.
     sharing_busy: Optional[Share] = None
-    #: Siblings in Linux's topology that did not slow each other down.
+    #: Siblings according to Linux that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
-    #: Looks in which the CPUs lay in several domains that Linux does not show.
+    #: Checks in which the CPUs were in several domains that Linux does not show.
     split: Optional[Share] = None
-    #: Each look's state, in order; absent for an inconclusive one.
+    #: The state in each check, in order; absent for an inconclusive one.
     states: Tuple[Optional[ShapeState], ...] = ()
-    #: Linux's topology compared with the looks.
+    #: Linux's topology compared with the placement checks.
     topology: Topology = 'unknown'
 
 
 @dataclass(frozen=True)
 class ShapeState:
-    """Where the CPUs were in one look."""
+    """Where the CPUs were in one placement check."""
 
     #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
     #: For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one
-    #: list per domain. Bounds at which a CPU moved within the look are left out.
+    #: list per domain. Bounds at which a CPU moved during the check are left out.
     domains: Tuple[Tuple[CpuList, ...], ...] = ()
-    #: CPUs that were far from the memory of the looks' page.
+    #: CPUs far from the memory of the page used by the checks.
     far_from_memory: Optional[CpuList] = None
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), which is not zero
-    even for a count of zero."""
+    """A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), whose width is not
+    zero even for a count of zero."""
 
     #: Samples.
     count: int = 0
@@ -1734,7 +1738,7 @@ class Share:
 class SharedCore:
     """Two CPUs on one core."""
 
-    #: In how many looks.
+    #: Number of checks in which this was so.
     looks: int
     #: The CPUs.
     pair: Tuple[int, int]
@@ -1744,19 +1748,19 @@ class SharedCore:
 
 @dataclass(frozen=True)
 class Siblings:
-    """Whether to use the siblings of a core."""
+    """Whether to use SMT siblings."""
 
-    #: The results behind it.
+    #: The results on which it is based.
     evidence: Tuple[Evidence, ...] = ()
     #: Whether results support this; otherwise it is a choice.
     measured: bool = False
-    #: One CPU of each core, for the other choice; empty if CPUs are not known.
+    #: One CPU of each core, for the opposite choice; empty if the CPUs are not known.
     one_a_core: CpuList = ()
-    #: Hardware threads of a core.
+    #: Hardware threads of each core.
     per_core: int = 0
     #: Whether the plan uses them.
     used: bool = False
-    #: Why, a sentence or two.
+    #: The reason, in one or two sentences.
     why: str = ''
 
 
@@ -1764,7 +1768,7 @@ class Siblings:
 class SiblingsAdd:
     """What siblings add to the throughput of a workload."""
 
-    #: Throughput of all CPUs over that of one thread per core, minus one (0.13 is 13 % more).
+    #: Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).
     adds: float
     #: Whether the step of one thread per core was measured.
     basis: Basis
@@ -1778,7 +1782,7 @@ class SiblingsAdd:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state at one moment."""
+    """The state at one point in time."""
 
     #: Address-space randomization: 0, 1, 2.
     aslr: Optional[int] = None
@@ -1786,7 +1790,7 @@ class Snapshot:
     boost: Optional[bool] = None
     #: The file that it was read from.
     boost_source: Optional[str] = None
-    #: Possible limits of clocks beside the settings of cpufreq.
+    #: Possible limits of clocks besides the settings of cpufreq.
     clock_holders: Optional[ClockHolders] = None
     #: Clock settings, one entry for each group of CPUs with the same ones.
     clocks: Tuple[ClockSetting, ...] = ()
@@ -1810,7 +1814,7 @@ class Snapshot:
     #: CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
     own_cpu_seconds: Optional[float] = None
     #: CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
-    #: cpu.shares 1024): the lowest on the way up.
+    #: cpu.shares 1024): the lowest up to the root.
     own_cpu_weight: Optional[float] = None
     #: This process's nice value, -20 to 19.
     own_nice: Optional[int] = None
@@ -1828,7 +1832,7 @@ class Snapshot:
     quota_periods: Optional[int] = None
     #: Periods in which the cgroup was throttled by its quota, since it was made.
     quota_throttled: Optional[int] = None
-    #: Tasks runnable now, this one included.
+    #: Tasks runnable now, including this one.
     running: Optional[int] = None
     #: SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     smt: Optional[str] = None
@@ -1858,9 +1862,9 @@ class Snapshot:
 class Snippet:
     """One tool's lines."""
 
-    #: The lines, one piece per process, or one for all.
+    #: The lines: one group per process, or one group for all.
     pieces: Tuple[Piece, ...] = ()
-    #: Where the lines go, and notes.
+    #: Where to put the lines, and notes.
     says: str = ''
     #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
@@ -1874,9 +1878,9 @@ State = Literal["measured", "degraded", "skipped", "impossible"]
 class Step:
     """One step of scaling, relative to one thread of the same workload."""
 
-    #: Speed-up over threads: 1 is linear.
+    #: Speed-up divided by the number of threads: 1 is linear.
     efficiency: float
-    #: Throughput over that of one thread.
+    #: Throughput divided by that of one thread.
     speedup: float
     #: Threads, or copies of a command.
     threads: int
@@ -1894,7 +1898,7 @@ class Summary:
     mad: float = 0.0
     #: Greatest.
     max: float = 0.0
-    #: Mean: only because cyclictest's line and the field's tables contain it.
+    #: Mean: included only because cyclictest's output and published tables contain it.
     mean: Optional[float] = None
     #: Median.
     median: float = 0.0
@@ -1902,13 +1906,13 @@ class Summary:
     min: float = 0.0
     #: Samples.
     n: int = 0
-    #: 95th percentile, where there are at least 20 samples.
+    #: 95th percentile, from 20 samples on.
     p95: Optional[float] = None
-    #: 99th percentile, where there are at least 100 samples.
+    #: 99th percentile, from 100 samples on.
     p99: Optional[float] = None
-    #: 99.9th percentile, where there are at least 1000 samples.
+    #: 99.9th percentile, from 1000 samples on.
     p999: Optional[float] = None
-    #: Standard deviation ÷ mean, because the field's tables use it.
+    #: Standard deviation ÷ mean, included because published tables use it.
     variation: Optional[float] = None
 
 
@@ -1922,7 +1926,7 @@ class System:
     firmware: Optional[str] = None
     #: Product name.
     product: Optional[str] = None
-    #: Maker of the machine.
+    #: Manufacturer of the machine.
     vendor: Optional[str] = None
 
 
@@ -1940,7 +1944,7 @@ class Taker:
     pid: Optional[int] = None
     #: A task's real-time priority, 1 to 99.
     priority: Optional[int] = None
-    #: How often it occurred; absent if only its time is known.
+    #: Number of times it occurred; absent if only its time is known.
     times: Optional[int] = None
 
 
@@ -1974,7 +1978,7 @@ class Thread:
     pid: int = 0
     #: Time ready without a CPU, s.
     runnable: float = 0.0
-    #: Its state at the last look: R running or ready, S waiting, D waiting for a disk.
+    #: Its state when last read: R running or ready, S waiting, D waiting for a disk.
     state: str = ''
     #: Its own number.
     tid: int = 0
@@ -1984,7 +1988,7 @@ class Thread:
 class Throttled:
     """A cgroup throttled by its quota."""
 
-    #: The group, as the kernel names it.
+    #: The cgroup's path in the kernel.
     group: str = ''
     #: Share of the quota's periods that ended early.
     periods: float = 0.0
@@ -2004,7 +2008,7 @@ class Tool:
     version: str
 
 
-#: Linux's topology, compared with the looks.
+#: How Linux's topology compares with the placement checks.
 Topology = Literal["unknown", "as-shown", "finer", "coarser", "crossing"]
 
 
@@ -2020,7 +2024,7 @@ class Traffic:
     doubtful: Optional[bool] = None
     #: Bytes read, if counted separately.
     read: Optional[float] = None
-    #: Where it comes from: `uncore_imc`, `amd_umc`…
+    #: Source of the counts: `uncore_imc`, `amd_umc`…
     source: str = ''
     #: Bytes written.
     written: Optional[float] = None
@@ -2028,11 +2032,11 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Turns:
-    """Commands run alternately, each once per round, with every other round backwards."""
+    """Commands run alternately, each once per round, with every other round in reverse order."""
 
     #: The commands, in the order given; the others are compared with the first.
     commands: Tuple[CommandInTurn, ...]
-    #: The difference caused by noise alone, as a share: each command compared with itself in neighbouring runs. Absent
+    #: The difference caused by noise alone, as a share: each command compared with itself in consecutive runs. Absent
     #: if there are too few runs.
     floor: Optional[float] = None
     #: The same in words.
@@ -2041,13 +2045,13 @@ class Turns:
 
 @dataclass(frozen=True)
 class TwoDistances:
-    """Loads from one page by CPUs near its memory and far from it."""
+    """Latencies of loads from one page by CPUs near to its memory and far from it."""
 
-    #: The share of the CPUs' loads that were far.
+    #: The share of loads made by far CPUs.
     far: Share
-    #: By a far one.
+    #: Median latency of a load by a far CPU, ns.
     far_ns: float
-    #: A load by a near CPU, median, ns.
+    #: Median latency of a load by a near CPU, ns.
     near_ns: float
 
 
@@ -2057,16 +2061,16 @@ class Typical:
 
     #: The most.
     high: float
-    #: The least, in the resource's unit.
+    #: The minimum, in the resource's unit.
     low: float
     #: The machines behind them: `AMD Zen 4 (Genoa)`.
     of: str
     #: Who published them.
     sources: Tuple[str, ...]
-    #: This machine's result measured in the same way, if it is another than the delivered one: a load on large pages, a
-    #: wake-up with idle states held off.
+    #: This machine's result measured in the same way, if it differs from the delivered one: a load on large pages, a
+    #: wake-up with idle states disabled.
     compared: Optional[float] = None
-    #: Whether they are of bare metal while this is a guest.
+    #: Whether they are from bare metal while this is a guest.
     of_bare_metal: Optional[bool] = None
 
 
@@ -2092,7 +2096,7 @@ class Verdict:
     interval: Optional[Tuple[float, float]] = None
     #: Share lost (0.1 is 10 %).
     share: Optional[float] = None
-    #: The least share that would have been detected.
+    #: The smallest share that would have been detected.
     smaller_than: Optional[float] = None
     #: How many more rounds are needed, if that can be estimated.
     rounds_needed: Optional[int] = None
@@ -2102,38 +2106,38 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """A command run alternately as planned and unbound."""
+    """A command run alternately with the planned binding and without any."""
 
     #: The command as it was typed.
     command: Tuple[str, ...] = ()
-    #: How it was run: the number of copies, and their binding.
+    #: How it was run: the number of copies and their binding.
     how: str = ''
-    #: Events during the runs, each with its number of runs.
+    #: Events during the runs, each with the number of runs in which it occurred.
     marks: Tuple[Tuple[Mark, int], ...] = ()
     #: The median difference of two consecutive runs of the same kind, as a share.
     noise: Optional[float] = None
-    #: Seconds until the last copy had ended, round by round, bound as planned.
+    #: Seconds until the last copy ended, one value per round, bound as planned.
     planned: Tuple[float, ...] = ()
-    #: Work in the same time, planned over unbound, round by round.
+    #: Work in the same time, planned relative to unbound, one value per round.
     ratio: Summary = field(default_factory=lambda: Summary())
-    #: The result in a sentence or two, compared with the expectation.
+    #: The result in one or two sentences, compared with the expectation.
     says: str = ''
     #: Whether the layout made it slower.
     slower: bool = False
-    #: The same unbound.
+    #: The same, unbound.
     unbound: Tuple[float, ...] = ()
-    #: The gain of the layout: the share of time that running unbound costs (or, if `slower`, that the layout costs).
+    #: The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
     verdict: Optional[Verdict] = None
 
 
 @dataclass(frozen=True)
 class Virtualization:
-    """The environment of the run."""
+    """The environment in which the run took place."""
 
     #: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     container: Optional[str] = None
-    #: Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
-    #: without evidence for it.
+    #: Whether another program emulates this machine's instructions (QEMU's TCG); times measured here do not then show
+    #: the speed of hardware. Absent without evidence for it.
     emulated: Optional[bool] = None
     #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent if unknown.
     hypervisor: Optional[str] = None
@@ -2141,11 +2145,11 @@ class Virtualization:
 
 @dataclass(frozen=True)
 class Waits:
-    """Threads that waited for one thing, summed over looks."""
+    """Threads that waited for one thing, summed over samples."""
 
-    #: Those that had been on a CPU since the previous look: they wait repeatedly, not once for long.
+    #: Threads that had been on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     again: int = 0
-    #: Of locks: the process whose threads waited longest. Waits of unrelated processes do not add up to a lock.
+    #: For locks: the process whose threads waited longest. Waits of unrelated processes are not waits for one lock.
     locks: Optional[LockWaits] = None
     #: All of them.
     threads: int = 0
@@ -2155,28 +2159,28 @@ class Waits:
 class Watch:
     """A whole recording."""
 
-    #: The memory probe's latency before the recording, ns, if no record had its unloaded latency.
+    #: Latency of the memory probe before the recording, ns, if no record contained its unloaded latency.
     calibrated_ns: Optional[float] = None
-    #: The ceilings that the verdicts were based on.
+    #: The ceilings on which the verdicts are based.
     ceilings: Ceilings = field(default_factory=lambda: Ceilings())
     #: Number of intervals.
     intervals: int = 0
-    #: The most intervals in a moment: 1, doubled each time that there were too many moments.
+    #: Maximum number of intervals in a moment: 1, doubled each time there were too many moments.
     merged: int = 0
     #: The moments in chronological order.
     moments: Tuple[Moment, ...] = ()
     #: What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     of: Optional[str] = None
-    #: The processes with the most CPU time, s over the whole recording; the busiest of each interval are summed.
+    #: The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
     processes: Tuple[Process, ...] = ()
     #: The same for the threads of the selected processes.
     threads: Tuple[Thread, ...] = ()
-    #: How long each verdict held, over all intervals, the longest first.
+    #: How long each verdict held over all intervals, longest first.
     verdicts: Tuple[Held, ...] = ()
 
 
-#: Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are of the
-#: same thing if metric and labels are equal.
+#: Where and how a metric was measured: cpu, node, bytes, page, threads… Contains only the keys that apply. Two
+#: measurements are of the same thing if metric and labels are equal.
 Where = Mapping[str, Key]
 
 
@@ -2184,7 +2188,7 @@ Where = Mapping[str, Key]
 class Withheld:
     """An impossible result: its text is saved, its value is not."""
 
-    #: Where it stands.
+    #: Where it is.
     origin: Origin
     #: Its subject: a metric's name or an inventory path.
     what: str
@@ -2220,7 +2224,7 @@ class Record:
     import_: Optional[Import] = None
     #: The longest gaps of busy loops and the latest wake-ups, and what used that time.
     long_gaps: Tuple[LongGap, ...] = ()
-    #: Where the CPUs were meanwhile; absent if not sampled, and for a single CPU.
+    #: Where the CPUs were during the run; absent if not sampled, and for a single CPU.
     looks: Optional[Looks] = None
     #: What the machine is.
     machine: Machine = field(default_factory=lambda: Machine())
@@ -2230,7 +2234,7 @@ class Record:
     mode: Optional[RunMode] = None
     #: How long it took, seconds.
     seconds: Optional[float] = None
-    #: A machine at work, interval by interval; absent without a recording.
+    #: A recording of a running machine, interval by interval; absent without one.
     watch: Optional[Watch] = None
     #: The record as it stands in its file, with what this version does not know.
     json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
