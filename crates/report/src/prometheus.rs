@@ -46,7 +46,7 @@ impl Exposition {
 
     /// Adds a value of a name of `HELP` without labels, where it is known.
     fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
-        self.explain(name, help(name), [("", String::new()); 0], value);
+        self.explain(name, help(name), Vec::<(&str, String)>::new(), value);
     }
 
     /// Adds a value of a name with its labels; one that is no number is left out, and of two with the same labels the first stays.
