@@ -11,7 +11,7 @@ use record::{Label, Measurement, Record, detail, metrics};
 /// 1000 (`-h`).
 const ROWS: usize = 1000;
 
-/// The measurements that cyclictest would have made: raw ones, with idle states held off, and with the real-time policy where
+/// The measurements that cyclictest would have made: raw ones, with idle states disabled, and with the real-time policy where
 /// there is one.
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
