@@ -48,9 +48,10 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
 pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Text> {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
-    about.extend(one.within.as_ref().map(|within| match within.starts_with('/') {
-        true => text!("cgroup {within}", within = visible(within)),
-        false => text!("{within}", within = visible(within)),
+    about.extend(one.within.as_ref().map(|within| match within.as_bytes() {
+        [b'/', ..] => text!("cgroup {within}", within = visible(within)),
+        id if id.iter().all(u8::is_ascii_hexdigit) => text!("container {within}", within),
+        _ => text!("{within}", within = visible(within)),
     }));
     match (&one.class, one.priority) {
         (Some(class), Some(priority)) => {

@@ -56,8 +56,8 @@ pub fn complete(
         }
         let Some(arg) = find(taken_by) else { continue };
         // More words would be arguments, or a command to run.
-        if default.words.len() - 1 > most_values(&arg, first) {
-            return Err(refused(&format!("unexpected value {} for {flag}", default.words.join(" "))));
+        if let Some(more) = default.words.get(1 + most_values(&arg, first)) {
+            return Err(refused(&format!("unexpected value {more} for {flag}")));
         }
         if !default.own && is_free(&arg) {
             continue;

@@ -214,8 +214,8 @@ fn options_that_a_user_always_wants_stand_in_a_file_and_a_variable() {
         ("list", "", &["options line 1", "list is not an option"]),
         ("--color 'al", "", &["options line 1", "quote"]),
         // It would be a command to run.
-        ("--color always sh", "", &["options line 1", "one value too many for --color"]),
-        ("list --json sh", "", &["options line 1", "too many for --json"]),
+        ("--color always sh", "", &["options line 1", "unexpected value sh for --color"]),
+        ("list --json sh", "", &["options line 1", "unexpected value sh for --json"]),
         ("", "--nothing", &["LINESPEED_OPTS", "no option --nothing"]),
     ] {
         ran(&["list"], text, variable).fails(2, said);
