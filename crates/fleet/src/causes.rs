@@ -15,6 +15,9 @@ use Family::{
     AllCpus, Core, CoreToCore, KernelCosts, MemoryBandwidth, MemoryLatency, Nodes, SlowestCpu, WakeUp,
 };
 
+/// A share of a machine's CPU time that something else took.
+type Part = fn(&Brief) -> Option<f64>;
+
 /// A fact that can make a machine slow.
 struct Rule {
     /// Its place in a record.
@@ -122,9 +125,8 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let by = unusual * (1.0 - 1e-3 * number as f64);
         add(case.likelihood(&rule.shows_in, &rule.acts_on), by, says, Some(fact));
     }
-    let taken: [(fn(&Brief) -> Option<f64>, Template); 2] =
-        [(|brief| brief.others, BY_OTHERS), (|brief| brief.steal, BY_STEAL)];
-    for (of, by) in taken {
+    let taken: [Part; 2] = [|brief| brief.others, |brief| brief.steal];
+    for (of, by) in taken.into_iter().zip([BY_OTHERS, BY_STEAL]) {
         let Some((share, usual)) = case.takes_more(machine, of) else { continue };
         add(case.likelihood(ANY, ANY), 0.9, text!(by, share, usual), None);
     }

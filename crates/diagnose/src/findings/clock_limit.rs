@@ -98,6 +98,12 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
         let limit = setting.max_hz? as f64;
         let known = machine.cpu(cpu);
+        // Since Linux 5.11 acpi-cpufreq advertises the boost clock, and its highest limit is still that of the base clock, which includes
+        // boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
+        let base = known.and_then(|cpu| cpu.base_hz).or(machine.processor.base_hz).map(|hz| hz as f64);
+        if setting.driver.as_deref() == Some("acpi-cpufreq") && base.is_none_or(|base| limit >= base) {
+            return None;
+        }
         let is_reported = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
         let own = advertised(case, known).filter(|_| is_reported);
         let could_be = own.unwrap_or(if limit < highest * FAR_BELOW { highest } else { limit });
@@ -231,6 +237,12 @@ mod tests {
         assert!(limit.remedy[0].to_string().starts_with("echo 4000000 |"), "{limit:?}");
         set(&mut record, "powersave", 4_000_000_000);
         assert_eq!(found(&record, RULE), []);
+        // The highest P-state of acpi-cpufreq includes boost.
+        record.machine.processor.base_hz = Some(2_000_000_000);
+        for (hz, findings) in [(2_000_000_000, 0), (1_500_000_000, 1)] {
+            set(&mut record, "schedutil", hz).driver = Some("acpi-cpufreq".to_owned());
+            assert_eq!(found(&record, RULE).len(), findings, "{hz}");
+        }
         // Of cores of two kinds the machine's highest clock is that of the fast ones.
         record.machine.cpus.push(record::machine::Cpu {
             id: 1,

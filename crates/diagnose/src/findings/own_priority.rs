@@ -10,6 +10,10 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
+    // A text shows the priority of a shell.
+    if case.record.import.is_some() {
+        return None;
+    }
     let severity = match other_load::RULE.findings(case).is_empty() {
         true => Severity::Note,
         false => Severity::Warning,
@@ -59,5 +63,7 @@ mod tests {
         record.conditions.before.own_policy = Some("idle".to_owned());
         record.conditions.before.own_cpu_weight = Some(0.2);
         assert_eq!(found(&record, RULE)[0].evidence.len(), 3);
+        record.import = Some(record::import::Import::default());
+        assert_eq!(found(&record, RULE), []);
     }
 }
