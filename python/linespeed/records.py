@@ -295,7 +295,7 @@ class Contradiction:
 
     #: Where the statements are.
     origins: Tuple[Origin, ...]
-    #: The contradiction, and which statement the record follows, one or two sentences.
+    #: One or two sentences: the contradiction, and which statement the record uses.
     says: str
 
 

@@ -233,7 +233,7 @@ impl Standing {
         let lack = if !names.is_empty() && !open.is_empty() {
             format!("does not set {}", open.join(", "))
         } else if let Some(cpus) = more {
-            format!("does not keep {} quiet", name_cpus(&cpus))
+            format!("does not cover {}", name_cpus(&cpus))
         } else {
             return Ok(open);
         };
@@ -247,7 +247,7 @@ impl Standing {
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "request it there",
-            None => "restore its values first: linespeed quiet --restore",
+            None => "end it first: linespeed quiet --restore",
         }
     }
 

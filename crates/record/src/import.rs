@@ -86,7 +86,7 @@ pub struct Withheld {
 /// Two statements of the texts that cannot both be true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// The contradiction, and which statement the record follows, one or two sentences.
+    /// One or two sentences: the contradiction, and which statement the record uses.
     pub says: String,
     /// Where the statements are.
     pub origins: Vec<Origin>,

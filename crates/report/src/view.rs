@@ -1,4 +1,4 @@
-//! The output of a command: its [`View`], which it builds from data. Lines, lists and tables are drawn on a [`Screen`], which lays them out for a
+//! The output of a command, as a [`View`] that the command builds from its data. Lines, lists and tables are drawn on a [`Screen`], which lays them out for a
 //! terminal or as Markdown; pages, CSV and JSON are made from the same data.
 
 use std::io;

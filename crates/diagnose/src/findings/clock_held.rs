@@ -71,8 +71,10 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
         Some(Remedy::command(write_command(&(hz / 1000).to_string(), &path)))
     };
 
-    let what =
-        text!("uncore-limited", "the clock of mesh and memory controllers is limited to {limit} of {most}");
+    let what = text!(
+        "uncore-limited",
+        "the uncore clock (mesh and memory controllers) is limited to {limit} (hardware maximum {most})"
+    );
     let finding = RULE.report_fact_as("clock-held uncore", Severity::Warning, what).locate(text!("{domain}"));
     let finding = finding.cite(text!("limit of {domain}"), format!("{HOLDERS}.uncore[{at}].max_hz"));
     Some(finding.mend(write(clock.initial_max_hz)).undo(write(clock.max_hz)))

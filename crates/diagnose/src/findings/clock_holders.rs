@@ -127,7 +127,7 @@ pub(super) fn suspect(case: &Case) -> Option<Cause> {
     lowered.or_else(|| by_range(holders)).or_else(|| {
         let held = *holders.held_before.first()?;
         let logged = held.to_string();
-        let says = text!("the processor logged {logged} since boot", logged = logged.clone());
+        let says = text!("the processor has logged {logged} since boot", logged = logged.clone());
         let what = text!("clock-cause-logged", "likely {logged}, logged by the processor");
         let cause = Cause::shown(what, says, format!("{HOLDERS}.held_before"), advise_for(held));
         Some(Cause { is_set: false, ..cause })

@@ -69,7 +69,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(text!("CPU {cpu} alone runs at {worst}"), worst)
+        .cite(text!("with only CPU {cpu} busy, it runs at {worst}"), worst)
         .cite(text!("it advertises {promised}"), hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)

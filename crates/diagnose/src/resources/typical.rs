@@ -137,7 +137,7 @@ fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option
     part.or_else(|| {
         let most = own(machine.processor.max_hz);
         let (low, high) = base.zip(most).filter(|(base, most)| base < most)?;
-        let stated = vec!["what the processor reports about itself".to_owned()];
+        let stated = vec!["the processor's reported base and maximum clock".to_owned()];
         let of = cores::names(&machine.processor).next().unwrap_or("this part").to_owned();
         Some(Range { low, high, unit: "Hz", sources: stated, of, guest: machine.is_virtual() })
     })

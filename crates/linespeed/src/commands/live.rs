@@ -160,7 +160,7 @@ fn calibrated(busy: f64) -> Coverage {
         "calibrated at start, CPUs {busy} busy",
         busy = text::Value::Rounded(Box::new(text::Value::Share(busy)), 2)
     );
-    Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while it is idle")
+    Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while the machine is idle")
 }
 
 /// Removes the name of the observed subject from sentences.

@@ -116,7 +116,7 @@ pub fn ended(interrupted: Option<i32>) -> Ended {
 pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
     let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };
     if wanted.is_empty() {
-        return Err(Failure::usage("--cpus: the list is empty; use for instance --cpus 0-3,8"));
+        return Err(Failure::usage("--cpus: the list is empty; example: --cpus 0-3,8"));
     }
     let missing = allowed.as_ref().map(|allowed| wanted.difference(allowed)).unwrap_or_default();
     if let (false, Some(allowed)) = (missing.is_empty(), allowed) {

@@ -16,7 +16,7 @@ pub struct History {
     /// Read records from this folder
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
-    /// Read records of this host
+    /// Read records of host NAME
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
 }

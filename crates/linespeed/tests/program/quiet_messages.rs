@@ -183,7 +183,7 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     // What is set already may be asked for once more; what is not is refused, and so are CPUs.
     assert_eq!(inner(&format!("{KNOB} -- true")).code, Some(0));
     inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "request it there"]);
-    inner("--cpus 0 -- true").fails(3, &["does not keep CPU 0 quiet", "request it there"]);
+    inner("--cpus 0 -- true").fails(3, &["does not cover CPU 0", "request it there"]);
     for words in ["--apply", "--restore"] {
         inner(words).fails(3, &[words, "after that"]);
     }

@@ -1,4 +1,4 @@
-//! Whether a CPU's multiply-adds are right: on every lane of each vector width, compared with results computed with
+//! Checks a CPU's multiply-adds, on every lane of each vector width, against results computed with
 //! exact fractions. The timed loops keep no result; this verifies `flops`.
 
 use super::workload::WrongResult;

@@ -1,5 +1,5 @@
-//! Cleans up if this process is killed without a chance to do it itself: a separate process that waits for our end, then ends what we had started
-//! and removes the run's folder.
+//! Cleans up if this process is killed before it can do so itself: a separate process waits for it to exit, then ends the processes that it started
+//! and removes the run's directory.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

@@ -97,7 +97,7 @@ pub(crate) fn name_class(class: &Class) -> String {
     let more = camp.by.len().saturating_sub(by.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     match by.is_empty() {
-        true => format!("{} · group that no setting explains", class.name),
+        true => format!("{} · group not explained by any setting", class.name),
         false => format!("{} · {}{more}", class.name, by.join(", ")),
     }
 }
@@ -111,7 +111,7 @@ pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
         true => format!("{machines}, {} of the fastest group ({what}): {by}", significant(camp.speed)),
-        false => format!("{machines}, the fastest ({what}): {by}"),
+        false => format!("{machines}, fastest group ({what}): {by}"),
     })
 }
 

@@ -113,7 +113,7 @@ fn times(record: &Record, unit: &str) -> Table {
         ));
     }
     if let Some(kvm) = record.measurements_of(metrics::LAYER_TIME).find_map(|m| m.detail.get(detail::KVM)) {
-        table.note(&format!("guests are run by raw KVM: {kvm}"));
+        table.note(&format!("guests run directly on /dev/kvm, without QEMU: {kvm}"));
     }
     table.finished()
 }

@@ -47,7 +47,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
 /// What Linux shows, compared with the measurements.
 fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
-    let mut table = Table::new("As Linux shows it, and as measured", None, ["", "Linux shows", "measured"]);
+    let mut table =
+        Table::new("Topology: reported by Linux and measured", None, ["", "Linux shows", "measured"]);
     let counted = |of: &dyn Fn(&Cpu) -> Option<u32>| {
         let seen = record.machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id));
         seen.filter_map(of).collect::<BTreeSet<u32>>().len()
