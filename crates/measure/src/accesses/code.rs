@@ -212,9 +212,7 @@ impl Site {
     pub(super) fn of(code: Code, ip: u64) -> Self {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (mut load, waits) = listing.attribute();
-        if let Some(load) = &mut load {
-            load.replay = listing.replay(load.at);
-        }
+        load.iter_mut().for_each(|load| load.replay = listing.replay(load.at));
         let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
         let (spins, flushes, chained) = (listing.spins(), listing.flushes(), listing.is_chained());
         let (calls, number) = (listing.is_call_before(), listing.call_number());

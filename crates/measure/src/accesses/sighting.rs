@@ -134,8 +134,7 @@ pub(super) fn see(
             None
         }
     });
-    let own = own.as_mut().and_then(|own| {
-        own.memory.at?;
+    let own = own.as_mut().filter(|own| own.memory.at.is_some()).and_then(|own| {
         let (mut touch, _, found) = find(own)?;
         // Beside an awaited load, the loop around it is no sign of its order.
         touch.sequential |= own.memory.order == Order::Vector;
