@@ -50,7 +50,7 @@ pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Tex
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
     about.extend(one.within.as_ref().map(|within| match within.as_bytes() {
         [b'/', ..] => text!("cgroup {within}", within = visible(within)),
-        id if id.iter().all(u8::is_ascii_hexdigit) => text!("container {within}", within),
+        id if id.len() == 12 && id.iter().all(u8::is_ascii_hexdigit) => text!("container {within}", within),
         _ => text!("{within}", within = visible(within)),
     }));
     match (&one.class, one.priority) {

@@ -109,12 +109,6 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// Without the values of these registers.
-    pub(super) fn without(mut self, registers: Registers) -> Self {
-        self.lose(registers);
-        self
-    }
-
     fn register(&self, number: u8) -> Option<u64> {
         self.registers.get(usize::from(number)).copied().flatten()
     }
@@ -239,7 +233,8 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    fn lose(&mut self, lost: Registers) {
+    /// Forgets the values of these registers.
+    pub(super) fn lose(&mut self, lost: Registers) {
         for (number, value) in self.registers.iter_mut().enumerate() {
             if lost.meets(Registers::general(number as u8)) {
                 *value = None;

@@ -149,6 +149,11 @@ pub(super) enum Waits {
     Jump,
 }
 
+/// The number of samples of a place from which its load's strides are learned.
+pub(super) const STRIDES: u32 = 4;
+/// Without any by then, the search is not worth its time.
+const SEARCHES: u32 = 16;
+
 /// How often a place's load continued in short strides for long, for a short time, and not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
@@ -157,7 +162,7 @@ pub(super) struct Strides {
     pub(super) other: u32,
     /// The last short stride, bytes.
     pub(super) length: u64,
-    /// How often they were searched for through all called functions.
+    /// How often they were searched for.
     pub(super) searches: u32,
 }
 
@@ -169,6 +174,11 @@ impl Strides {
     /// Whether its strides are short, however many there are.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
+    }
+
+    /// Whether more samples are worth a search.
+    pub(super) fn are_open(self) -> bool {
+        self.all() < STRIDES && self.searches <= SEARCHES
     }
 
     pub(super) fn all(self) -> u32 {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::ahead::{Ahead, Known};
-use super::code::{Code, Load, Mapped, Site, Strides, Waits};
+use super::code::{Code, Load, Mapped, STRIDES, Site, Strides, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
@@ -16,8 +16,6 @@ const MOST_LEARNING: u32 = 1024;
 /// A function's stack extends this far below and above the stack pointer, bytes.
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
-/// The number of samples of a place from which its load's strides are learned.
-const STRIDES: u32 = 4;
 /// A load that continues in short strides for this many rounds accesses memory in order: shorter runs, such as the keys of a node, may be
 /// anywhere.
 const RUN: u32 = 64;
@@ -185,13 +183,13 @@ fn addresses(
     let had =
         load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
     let had = had.map(|address| Found { address, is_had: true, is_now: false });
-    if had.is_some() && load.strides.all() >= STRIDES {
+    if had.is_some() && !load.strides.are_open() {
         return had;
     }
+    load.strides.searches = load.strides.searches.saturating_add(1);
     let mut next = next_address(sample, (code, elsewhere), load, had, false, &mut value);
     // Unoptimized code calls a function for each element of an array.
-    if load.strides.all() == 0 && load.strides.searches < STRIDES {
-        load.strides.searches += 1;
+    if load.strides.all() == 0 && load.strides.searches <= STRIDES {
         next = next.or(next_address(sample, (code, elsewhere), load, had, true, &mut value));
     }
     had.or(next).or_else(|| again(sample, (code, elsewhere), load, value))
@@ -205,8 +203,8 @@ fn again<'a>(
     value: impl FnMut(u64, u8) -> Option<Known>,
 ) -> Option<Found> {
     let (from, lost) = load.replay?;
-    let ahead = Ahead::new(code, (from, load.at), &sample.registers, Registers::default(), value);
-    let mut ahead = ahead.without(lost);
+    let mut ahead = Ahead::new(code, (from, load.at), &sample.registers, Registers::default(), value);
+    ahead.lose(lost);
     ahead.calls = true;
     let mut steps = std::iter::from_fn(|| ahead.step()).take(MOST as usize);
     let step = steps.find(|step| step.at == load.at)?;
@@ -229,7 +227,7 @@ fn next_address<'a>(
     let (mut last, mut first, mut follows) = (had.map(|had| had.address), None, None);
     let (mut parts, mut lost, mut covered) = (false, false, 0);
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
-    let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.all() < STRIDES);
+    let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.are_open());
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
     // Its strides so far: in a loop with an unknown end they continue.
     let mut in_short = None;
