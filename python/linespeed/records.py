@@ -85,8 +85,8 @@ class Bound:
     #: What to try.
     advice: Tuple[str, ...] = ()
     #: The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
-    #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`,
-    #: `memory-mapping`, `context-switches`.
+    #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
+    #: `signals`, `timers`, `memory-mapping`, `context-switches`, or the name of a system call.
     kind: Optional[BoundKind] = None
 
 

@@ -55,8 +55,9 @@ pub enum BoundBy {
 }
 
 /// The kind of cause, if known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum BoundKind {
     /// Loads from a core's own caches.
     L2,
@@ -82,14 +83,19 @@ pub enum BoundKind {
     Network,
     /// Reading and writing files.
     FileIo,
+    /// Opening files, and looking up names and attributes of files.
+    PathLookups,
+    /// Sending and handling signals.
+    Signals,
     /// Sleeps and timers.
     Timers,
     /// Mapping, unmapping and protecting memory.
     MemoryMapping,
     /// Switches between threads and processes.
     ContextSwitches,
-    /// A kind that another version wrote.
+    /// The name of a system call without a kind, or a kind that another version wrote.
     #[serde(untagged)]
+    #[strum(default)]
     Other(String),
 }
 
@@ -136,7 +142,8 @@ pub struct Bound {
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
     /// The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
-    /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `timers`, `memory-mapping`, `context-switches`.
+    /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`,
+    /// `context-switches`, or the name of a system call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
     /// The answer in words.

@@ -4,7 +4,7 @@ use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{KernelTime, Sampled};
 use record::text::Value;
 use record::units::{self, cpus, significant, thousands};
-use record::{Label, Template, Text, text};
+use record::{Label, Text, text};
 
 use super::convoy::waited_for_locks;
 use super::{Cause, Facts, WORDS, detail, verdict};
@@ -131,19 +131,23 @@ const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
 /// A kind in words, and what to do about it.
-fn of_kind(kind: &BoundKind) -> Vec<Template> {
-    sentences(WORDS, "kernel", &word(kind))
+fn of_kind(kind: &BoundKind) -> Vec<Text> {
+    let (key, name) = match kind {
+        BoundKind::Other(name) => ("system-call".to_owned(), name.clone()),
+        kind => (word(kind), String::new()),
+    };
+    sentences(WORDS, "kernel", &key).into_iter().map(|words| text!(words, name = name.clone())).collect()
 }
 
 /// The main purpose of the kernel's time, from its samples, with its share.
-fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Template)> {
+fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Text)> {
     let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
     // A process that begins maps its files and faults its pages in.
     let begins = of(&BoundKind::ProcessCreation).filter(|one| one.share.share >= BRINGS);
     // What is mapped is faulted in afterwards.
     let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
     let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
-    Some((most.clone(), *of_kind(&most.kind).first()?))
+    Some((most.clone(), of_kind(&most.kind).into_iter().next()?))
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
@@ -159,12 +163,12 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));
     let with_kind = |kind: Option<BoundKind>, cause: Cause| {
-        let known = kind.as_ref().and_then(|kind| of_kind(kind).get(1).copied());
-        let advice = known.map_or(cause.advice, Text::from);
+        let known = kind.as_ref().and_then(|kind| of_kind(kind).into_iter().nth(1));
+        let advice = known.unwrap_or(cause.advice);
         Cause { kind, advice, ..cause }
     };
     if let Some((most, what)) = sampled.as_ref().and_then(kernel_kind) {
-        let (part, what) = (super::share(most.share), Text::from(what));
+        let part = super::share(most.share);
         let says = text!(verdict("kernel-kind"), share = Value::Share(share), part, what);
         // Contention of threads at a lock uses this time as well.
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
@@ -198,7 +202,8 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     } else {
         None
     };
-    let mut cause = with_kind(kind, Cause::new(BoundBy::Kernel, share_of_time, says, "kernel"));
+    let advice = if sampled.is_some() { "kernel" } else { "kernel-unseen" };
+    let mut cause = with_kind(kind, Cause::new(BoundBy::Kernel, share_of_time, says, advice));
     for m in ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)) {
         let event = m.labels.word(Label::Event).unwrap_or_default().to_owned();
         cause = cause.cite(text!("{event} {count}", event, count = m), m);

@@ -1,8 +1,11 @@
-//! System calls in which threads wait, by the instruction set of the calling program: the kernel shows only a number.
+//! System calls: what threads wait for in them and what the kernel does, by the instruction set of the calling program: the kernel shows only a number.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::sync::LazyLock;
 
+use record::diagnosis::BoundKind;
 use strum::IntoStaticStr;
 
 /// What threads wait for. In this order: if several threads of a command wait, the first of these is the cause, since the others wait for the
@@ -54,7 +57,7 @@ impl Waiting {
 
 /// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub(crate) enum Call {
     /// This call with any arguments.
     Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
@@ -67,8 +70,24 @@ pub(super) enum Call {
     Poll,
 }
 
+impl Call {
+    /// By its word in the table of calls.
+    fn from_word(word: &str) -> Option<Self> {
+        use Waiting::{Child, Disk, Events, Fsync, Lock, Network, Sleep};
+        let waits =
+            || [Child, Disk, Events, Fsync, Lock, Network, Sleep].into_iter().find(|one| one.word() == word);
+        match word {
+            "futex" => Some(Call::Futex),
+            "file" => Some(Call::OnAFile),
+            "select" => Some(Call::Select),
+            "poll" => Some(Call::Poll),
+            _ => waits().map(Call::Waits),
+        }
+    }
+}
+
 /// The instruction sets with known numbers. 32-bit programs use others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Machine {
     X86,
     Arm,
@@ -92,45 +111,37 @@ impl Machine {
     }
 }
 
-const NONE: u16 = u16::MAX;
+/// A system call.
+pub(crate) struct Known {
+    /// Its name.
+    pub name: &'static str,
+    /// What it waits for, if it waits.
+    pub(crate) waits: Option<Call>,
+    /// What the kernel does in it, if that does not depend on a file.
+    pub kind: Option<BoundKind>,
+}
 
-/// The calls, with their numbers on x86-64 and aarch64 (linux/arch/x86/entry/syscalls/syscall_64.tbl and
-/// linux/scripts/syscall.tbl).
-#[rustfmt::skip]
-const CALLS: &[(Call, &[(u16, u16)])] = &[
-    // nanosleep, clock_nanosleep
-    (Call::Waits(Waiting::Sleep), &[(35, 101), (230, 115)]),
-    (Call::Futex, &[(202, 98)]),
-    // futex_waitv, futex_wait, semop, semtimedop, flock, msgrcv
-    (Call::Waits(Waiting::Lock), &[(449, 449), (455, 455), (65, 193), (220, 192), (73, 32), (70, 188)]),
-    // wait4, waitid
-    (Call::Waits(Waiting::Child), &[(61, 260), (247, 95)]),
-    // epoll_wait, epoll_pwait, epoll_pwait2, pause, rt_sigsuspend, rt_sigtimedwait, io_uring_enter
-    (Call::Waits(Waiting::Events), &[(232, NONE), (281, 22), (441, 441), (34, NONE), (130, 133), (128, 137), (426, 426)]),
-    (Call::Poll, &[(7, NONE), (271, 73)]),
-    (Call::Select, &[(23, NONE), (270, 72)]),
-    // recvfrom, recvmsg, recvmmsg, sendto, sendmsg, sendmmsg
-    (Call::Waits(Waiting::Network), &[(45, 207), (47, 212), (299, 243), (44, 206), (46, 211), (307, 269)]),
-    // accept, accept4, connect
-    (Call::Waits(Waiting::Network), &[(43, 202), (288, 242), (42, 203)]),
-    // fsync, fdatasync, sync_file_range, msync, sync, syncfs
-    (Call::Waits(Waiting::Fsync), &[(74, 82), (75, 83), (277, 84), (26, 227), (162, 81), (306, 267)]),
-    // io_getevents, io_pgetevents
-    (Call::Waits(Waiting::Disk), &[(208, 4), (333, 292)]),
-    // read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2, splice, ioctl
-    (Call::OnAFile, &[(0, 63), (1, 64), (19, 65), (20, 66), (17, 67), (18, 68), (295, 69), (296, 70), (327, 286), (328, 287), (275, 76), (16, 29)]),
-];
+/// The calls of each instruction set by their numbers.
+static CALLS: LazyLock<HashMap<(Machine, i64), Known>> = LazyLock::new(|| {
+    let rows = include_str!("calls.txt").lines().filter(|line| !line.starts_with('#'));
+    let cells = rows.filter_map(|line| line.split(' ').collect::<Vec<_>>().try_into().ok());
+    let both = cells.flat_map(|[x86, arm, name, waits, kind]: [&'static str; 5]| {
+        [(Machine::X86, x86), (Machine::Arm, arm)].into_iter().filter_map(move |(machine, number)| {
+            let kind = (kind != "-").then(|| kind.parse().ok()).flatten();
+            Some(((machine, number.parse().ok()?), Known { name, waits: Call::from_word(waits), kind }))
+        })
+    });
+    both.collect()
+});
 
 /// The call of this number.
+pub(crate) fn find_known(machine: Machine, number: i64) -> Option<&'static Known> {
+    CALLS.get(&(machine, number))
+}
+
+/// What the call of this number waits for.
 pub(super) fn find_call(machine: Machine, number: i64) -> Option<Call> {
-    let matches = |(x86, arm): &(u16, u16)| {
-        let own = match machine {
-            Machine::X86 => *x86,
-            Machine::Arm => *arm,
-        };
-        own != NONE && i64::from(own) == number
-    };
-    CALLS.iter().find(|(_, numbers)| numbers.iter().any(matches)).map(|(call, _)| *call)
+    find_known(machine, number)?.waits
 }
 
 #[cfg(test)]
@@ -202,10 +213,27 @@ mod tests {
     }
 
     #[test]
+    fn every_call_has_a_kind_or_none_that_is_known() {
+        let rows = include_str!("calls.txt").lines().filter(|line| !line.starts_with('#'));
+        for row in rows.clone() {
+            let cells: Vec<_> = row.split(' ').collect();
+            let [x86, arm, name, waits, kind] = cells[..] else { panic!("{row}") };
+            assert_eq!(Call::from_word(waits).is_some(), waits != "-", "{row}");
+            let known: BoundKind = kind.parse().unwrap();
+            assert!(kind == "-" || !matches!(known, BoundKind::Other(_)), "{row}");
+            for (machine, number) in [(Machine::X86, x86), (Machine::Arm, arm)] {
+                let known = number.parse().ok().and_then(|number| find_known(machine, number));
+                assert_eq!(known.map(|known| known.name), (number != "-").then_some(name), "{row}");
+            }
+        }
+        assert!(rows.count() > 300);
+    }
+
+    #[test]
     fn one_number_is_two_calls_on_two_instruction_sets() {
         assert_eq!(find_call(Machine::X86, 98), None, "getrusage");
         assert_eq!(find_call(Machine::Arm, 98), Some(Call::Futex));
-        assert_eq!((find_call(Machine::Arm, i64::from(NONE)), find_call(Machine::X86, -1)), (None, None));
+        assert_eq!((find_call(Machine::Arm, 65_535), find_call(Machine::X86, -1)), (None, None));
     }
 
     #[test]

@@ -12,8 +12,8 @@ pub(crate) mod thread;
 mod turns;
 mod waiting;
 
-pub(crate) use calls::Machine;
 pub use calls::Waiting;
+pub(crate) use calls::{Machine, find_known};
 pub use sampler::{Effort, FIRST, Sampler};
 pub use seen::{Seen, thread_waits};
 pub use thread::{Had, Thread, migrations};
