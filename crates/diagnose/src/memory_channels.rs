@@ -6,6 +6,8 @@ use record::machine::MemoryDevice;
 use record::phrase::count_noun;
 use record::{Machine, Text, text};
 
+use crate::cores;
+
 /// Data bits of a memory channel if the firmware does not report them: 64, without those for error correction.
 const CHANNEL_BITS: u32 = 64;
 
@@ -67,16 +69,34 @@ pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
 }
 
-/// The lowest MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate.
-const SLOWEST: [(&str, u32); 4] = [("DDR2", 400), ("DDR3", 800), ("DDR4", 1600), ("DDR5", 3200)];
+/// The lowest and the highest MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate; devices that are rated
+/// for more are overclocked there.
+const SPEEDS: [(&str, u32, u32); 4] =
+    [("DDR2", 400, 1066), ("DDR3", 800, 2133), ("DDR4", 1600, 3200), ("DDR5", 3200, 8800)];
+
+fn speeds_of(device: &MemoryDevice) -> Option<(u32, u32)> {
+    let known = SPEEDS.iter().find(|(kind, ..)| device.kind.as_deref() == Some(*kind));
+    known.map(|(_, least, most)| (*least, *most))
+}
+
+/// A property of the memory controllers of one socket, as published for this processor: `mem.channels`, `mem.rate_max`.
+pub(crate) fn of_processor(machine: &Machine, what: &str) -> Option<f64> {
+    Some(cores::range_of(cores::of_machine(machine)?, what, machine)?.high)
+}
+
+/// The highest MT/s at which a device can run in this machine: it is rated for it, and its kind and the processor support it.
+pub(crate) fn rated_mt_s(machine: &Machine, device: &MemoryDevice) -> Option<u32> {
+    let supported = of_processor(machine, "mem.rate_max").map_or(u32::MAX, |most| most as u32);
+    let of_kind = speeds_of(device).map_or(u32::MAX, |(_, most)| most);
+    Some(device.rated_mt_s.filter(|rated| *rated > 0)?.min(supported).min(of_kind))
+}
 
 /// The rate at which a device runs, MT/s. `None` if the firmware may have reported the clock instead: exactly half of the rated speed, or
 /// less than its kind has.
 pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
     let is_half = device.rated_mt_s.is_some_and(|rated| rated.abs_diff(configured.saturating_mul(2)) <= 2);
-    let slowest = SLOWEST.iter().find(|(kind, _)| device.kind.as_deref() == Some(*kind));
-    (!is_half && slowest.is_none_or(|(_, least)| configured >= *least)).then_some(configured)
+    (!is_half && speeds_of(device).is_none_or(|(least, _)| configured >= least)).then_some(configured)
 }
 
 /// Whether a hypervisor invents the devices. Those of an emulated machine (QEMU's TCG) are its own: there are no others behind them.
@@ -104,7 +124,7 @@ pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
         let configured = running_mt_s(device)?;
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
         // A device can run above its rating.
-        let rated = device.rated_mt_s.filter(|rated| *rated > 0).map(|rated| rated.max(configured));
+        let rated = rated_mt_s(machine, device).map(|rated| rated.max(configured));
         let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(Channel {
             configured,
             rated,

@@ -1,5 +1,6 @@
 //! Turns a text into plain numbered lines: encodings, colours, quoting and markup are removed.
 
+mod hosts;
 mod markup;
 mod plain;
 mod shared;
@@ -55,18 +56,21 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
         let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
         char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     };
-    match bytes {
+    let text = match bytes {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8_lossy(text).into_owned(),
-    }
+    };
+    // Old systems end lines so.
+    if text.contains('\n') { text } else { text.replace('\r', "\n") }
 }
 
-/// The lines of a text.
+/// The lines of a text; those of several hosts one host after the other.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     let mut in_fence = false;
-    let shared = shared::Shared::find(text);
-    (1..).zip(text.lines()).flat_map(move |(number, raw)| clean(number, raw, &shared, &mut in_fence))
+    let lines = hosts::gather(text);
+    let shared = shared::Shared::find(&lines);
+    lines.into_iter().flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
 }
 
 /// Cleans a line, which becomes several if it contains `<br>` or a string with line ends.

@@ -132,9 +132,14 @@ impl Importer {
             1
         } else {
             let text = clean::decode(&bytes);
-            let open_end = clean::lines(&text).inspect(|line| self.line(line)).last();
+            let (mut lines, mut open_end) = (0, None);
+            for line in clean::lines(&text) {
+                self.line(&line);
+                if line.number >= lines {
+                    (lines, open_end) = (line.number, Some(line));
+                }
+            }
             self.close();
-            let lines = open_end.as_ref().map_or(0, |last| last.number);
             if open_end.is_some_and(|last| ends_open(&last.text)) && !text.ends_with('\n') {
                 self.sections.doubt_last_line(name, lines);
             }

@@ -1,5 +1,8 @@
 //! Prompts, command lines and headings: what terminals and documents add between the outputs.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use crate::scan;
 
 /// Kinds of line other than output.
@@ -49,19 +52,9 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     }
     // Ansible's line above what a host printed.
     if let Some((host, _)) = text.strip_suffix(">>").and_then(|front| front.split_once(" | "))
-        && is_user(host)
+        && is_user(&host.replace(['[', ']', ','], ""))
     {
         return Some(Mark::Prompt { host: Some(host), folder: None, command: "" });
-    }
-    // `GUEST $ lscpu`, as people write it for several machines.
-    if let Some((host, command)) =
-        text.split_once(" $ ").filter(|(host, command)| is_user(host) && is_command(command))
-    {
-        return Some(Mark::Prompt {
-            host: Some(host).filter(|host| is_telling(host)),
-            folder: None,
-            command,
-        });
     }
     // `set -x`.
     if let Some(command) = text.strip_prefix('+').map(|rest| rest.trim_start_matches('+').trim_start())
@@ -137,26 +130,43 @@ fn host_name(rest: &str) -> Option<&str> {
         rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
     let (host, folder) = rest.split_at(end);
     let named = !host.is_empty() && host.len() <= 255;
-    let folder = folder.trim_start_matches([':', ' ']).trim_end();
+    // The branch of a repository is in brackets.
+    let folder = folder.split(" (").next().unwrap_or_default().trim_start_matches([':', ' ']).trim_end();
     // In prose, words follow a mail address.
     (named && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
 }
 
-/// `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`: prompts that only a known command shows.
+/// `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`, `[db1 ~]$ lscpu`, `db1 ~ ❯ lscpu`, `GUEST $ lscpu`: prompts that only a
+/// known command shows.
 fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
-    let (front, command) = text.split_once(['$', '#', '%', 'λ'])?;
-    let (word, command) = (front.trim(), command.trim());
-    if word.is_empty() && !text.starts_with('λ') || word.len() > LONGEST_PROMPT || !is_command(command) {
+    let marks = text.match_indices(['$', '#', '%', '>', 'λ', '❯', '»', '✗']);
+    let (front, command) = marks.take(4).find_map(|(at, mark)| {
+        let command = text[at + mark.len()..].trim_start();
+        (at <= LONGEST_PROMPT && is_command(command)).then(|| (&text[..at], command))
+    })?;
+    if front.is_empty() && !text.starts_with(['λ', '»', '>']) || is_command(front) {
         return None;
     }
-    let of_shell =
-        word.rsplit_once('-').is_some_and(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()));
-    let folder = Some(word).filter(|word| word.starts_with(['/', '~']) && !word.contains(' '));
-    match folder.is_some() || word.is_empty() || of_shell || word.starts_with('(') && word.ends_with(')') {
-        true => Some((None, folder, command)),
-        // Nothing is between a host's name and the mark.
-        false => is_user(front).then_some((Some(word).filter(|word| is_telling(word)), None, command)),
-    }
+    let is_path = |word: &&str| word.starts_with(['~', '/']);
+    let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
+    let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
+    let path = words.iter().copied().find(is_path);
+    // Nothing is between a host's name alone and the mark, but for $.
+    let is_close =
+        !front.ends_with(' ') || text[front.len()..].starts_with('$') || front.contains(['[', '<']);
+    let of_shell = |word: &str| {
+        let name = word.trim_start_matches('-').split('-').next().unwrap_or_default();
+        scan::is_one_of(name, "sh|bash|zsh|ksh|dash|csh|tcsh|fish|root|user")
+    };
+    let host = match words[..] {
+        [] => None,
+        [one] if is_path(&one) || of_shell(one) || one.starts_with('(') && one.ends_with(')') => None,
+        [host] => Some(host).filter(|host| is_close && is_user(host)).map(Some)?,
+        [host, path] if is_user(host) && is_path(&path) => Some(host),
+        // Times, branches and more, with a folder among them.
+        _ => path.filter(|_| words.len() <= 8 && !front.contains([',', '=', ';'])).and(None),
+    };
+    (words.len() <= 1 || path.is_some()).then(|| (host.filter(|host| is_telling(host)), path, command))
 }
 
 /// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
@@ -169,8 +179,9 @@ fn bare_prompt(text: &str) -> Option<&str> {
         return Some(command.trim());
     }
     if let Some(rest) = text.strip_prefix("➜") {
-        let rest = rest.trim_start();
-        return Some(rest.split_once(' ').map_or("", |(_, command)| command.trim()));
+        let command = rest.trim_start().split_once(' ').map_or("", |(_, command)| command.trim_start());
+        let branch = command.strip_prefix("git:(").and_then(|rest| rest.split_once(')'));
+        return Some(branch.map_or(command, |(_, command)| command.trim_start_matches([' ', '✗'])).trim());
     }
     let rest = text.strip_prefix(['$', '%', '❯'])?;
     if rest.is_empty() {
@@ -285,11 +296,14 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
         },
         (_, None) => false,
     };
-    let mut rows = scan::rows::<2>(include_str!("commands.txt"));
-    let known = rows.find_map(|[names, forms]| names.split(' ').any(|known| known == name).then_some(forms));
+    static KNOWN: OnceLock<HashMap<&str, &str>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let rows = scan::rows::<2>(include_str!("commands.txt"));
+        rows.flat_map(|[names, forms]| names.split(' ').map(move |name| (name, forms))).collect()
+    });
     // After `time` or `taskset` any program may follow.
     let any = || Some("/ -*").filter(|_| ran && name.starts_with(|c: char| c.is_ascii_alphabetic()));
-    known.or_else(any).is_some_and(|forms| forms.split(' ').any(may_follow))
+    known.get(name).copied().or_else(any).is_some_and(|forms| forms.split(' ').any(may_follow))
 }
 
 #[cfg(test)]
@@ -330,6 +344,20 @@ mod tests {
             ("/app # cat /proc/cpuinfo", prompt(None, "cat /proc/cpuinfo")),
             ("(venv) $ lscpu", prompt(None, "lscpu")),
             ("db2% lscpu", prompt(Some("db2"), "lscpu")),
+            ("db1 [~]# lscpu", prompt(Some("db1"), "lscpu")),
+            ("db1 ~ # lscpu", prompt(Some("db1"), "lscpu")),
+            ("[db1 ~]$ lscpu", prompt(Some("db1"), "lscpu")),
+            ("[db1]$ lscpu", prompt(Some("db1"), "lscpu")),
+            ("<db1> lscpu", prompt(Some("db1"), "lscpu")),
+            ("db1> lscpu", prompt(Some("db1"), "lscpu")),
+            ("host% lscpu", prompt(None, "lscpu")),
+            ("root# lscpu", prompt(None, "lscpu")),
+            ("sh$ lscpu", prompt(None, "lscpu")),
+            ("~/src ❯ lscpu", prompt(None, "lscpu")),
+            ("me in db1 in ~ ❯ lscpu", prompt(None, "lscpu")),
+            ("» lscpu", prompt(None, "lscpu")),
+            ("➜  src git:(main) ✗ lscpu", prompt(None, "lscpu")),
+            ("me@db1 ~/src (main *)> lscpu", prompt(Some("db1"), "lscpu")),
             ("14:02:11 root@db1:~# lscpu", prompt(Some("db1"), "lscpu")),
             ("[14:02][root@db1:~]$ lscpu", prompt(Some("db1"), "lscpu")),
         ];
@@ -415,6 +443,8 @@ mod tests {
             "T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205",
             "100 % of all",
             "%CPU %MEM",
+            "the file is written by % lscpu",
+            "words, then # lscpu",
         ] {
             assert_eq!(find_mark(line, true), None, "{line}");
         }

@@ -3,7 +3,6 @@
 use record::diagnosis::{Position, Typical};
 
 use super::prelude::*;
-use crate::cores;
 use crate::memory_channels;
 use crate::resources::{CORE, MEMORY_BANDWIDTH, MEMORY_LATENCY, OutOfRange, WAKE_UP, out_of_range};
 
@@ -118,7 +117,7 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
 /// Populated channels compared with those of the family.
 fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     let machine = &case.record.machine;
-    let of_socket = cores::range_of(cores::of_machine(machine)?, "mem.channels", machine)?.high;
+    let of_socket = memory_channels::of_processor(machine, "mem.channels")?;
     let sockets = f64::from(machine.counts.packages?.max(1));
     let (populated, whole) = (memory_channels::channels(machine)?.populated as u64, of_socket * sockets);
     let possible = (populated as f64) < whole;

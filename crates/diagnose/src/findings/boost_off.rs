@@ -7,7 +7,7 @@ use super::prelude::*;
 /// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers lower
 /// the advertised clock when boost is off, so there is nothing to compare with.
 ///
-/// Modelled if the record has both: 1 − base clock ÷ highest clock.
+/// Modelled if the record has both: 1 − base clock ÷ highest clock. Without a base clock, cpufreq's limit is used, to which drivers lower it.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -27,13 +27,18 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
         return None;
     }
-    let clocks = base.zip(most).filter(|_| best == 0.0);
+    let limit = case.record.conditions.before.clocks.iter().filter_map(|setting| setting.max_hz).max();
+    let is_base = base.is_some();
+    let clocks = base.or(limit.map(|hz| hz as f64)).zip(most).filter(|_| best == 0.0);
     let loss = clocks.and_then(|(base, most)| Some((base, most, modelled(1.0 - base / most)?)));
     let finding = if let Some((base, most, loss)) = loss {
         let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
-        let base_says = text!("base clock {base}", base = base.clone());
+        let (base_says, from) = match is_base {
+            true => (text!("base clock {base}", base = base.clone()), "machine.processor.base_hz"),
+            false => (text!("limited to {base}", base = base.clone()), "conditions.before.clocks[].max_hz"),
+        };
         let most_says = text!("maximum clock {most}", most = most.clone());
-        cause.evidence.push(cite_fact(base_says, "machine.processor.base_hz"));
+        cause.evidence.push(cite_fact(base_says, from));
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
         RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
     } else {

@@ -1,11 +1,12 @@
 //! A single busy core that runs below its advertised clock: a limit, boost switched off, a governor, an energy preference, heat or power.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use record::machine::Cpu;
 
 use super::clock_cause::cause;
 use super::prelude::*;
+use crate::cores;
 
 /// One core alone compared with its highest clock.
 pub(super) const RULE: Rule = Rule { name: "clock-limit", find };
@@ -81,18 +82,34 @@ fn find_slow(case: &Case) -> Option<Finding> {
 /// CPUs with a limit this far below the others are limited, whatever kinds of core the machine has.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Limits of the clock below what the CPUs advertise, or far below that of others, if no clock was measured.
+/// Whether CPUs of equal cores have different limits: the design has one kind of core, or at most a quarter of the CPUs are below all others,
+/// which are alike; slow cores are never so few.
+fn are_equal_cores(case: &Case, highest: f64) -> bool {
+    let design = cores::of_machine(&case.record.machine);
+    let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();
+    let (mut fast, mut slow, mut limits) = (0, 0, BTreeSet::new());
+    for setting in &case.record.conditions.before.clocks {
+        let is_fast = setting.max_hz.is_none_or(|hz| hz as f64 == highest);
+        *(if is_fast { &mut fast } else { &mut slow }) += setting.cpus.len();
+        limits.extend(setting.max_hz);
+    }
+    design.is_some_and(|core| core.known_by.iter().all(has_one_kind)) || limits.len() == 2 && slow * 3 <= fast
+}
+
+/// Limits of the clock below what the CPUs advertise, or below that of others, if no clock was measured.
 ///
-/// Modelled: 1 − limit ÷ advertised clock. With boost off, drivers may lower the limit, which is another finding.
+/// Modelled: 1 − limit ÷ advertised clock. With boost off, drivers lower the limit to the base clock, which is another finding.
 pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
-    if before.boost == Some(false) || machine.is_virtual() {
+    if machine.is_virtual() {
         return None;
     }
+    let boosts = before.boost != Some(false);
     let measured = cpus_of(case.clocks("scalar", "one"));
     let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max()? as f64;
     // Kinds of cores have limits of their own: then the machine's highest clock is that of the fast ones.
     let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
+    let equal_cores = are_equal_cores(case, highest);
     let limits = before.clocks.iter().filter_map(|setting| {
         let cpu = setting.cpus.iter().next();
         let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
@@ -100,13 +117,16 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         let known = machine.cpu(cpu);
         // Since Linux 5.11 acpi-cpufreq advertises the boost clock, and its highest limit is still that of the base clock, which includes
         // boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
-        let base = known.and_then(|cpu| cpu.base_hz).or(machine.processor.base_hz).map(|hz| hz as f64);
-        if setting.driver.as_deref() == Some("acpi-cpufreq") && base.is_none_or(|base| limit >= base) {
+        let of_all = if boosts { machine.processor.base_hz } else { base_hz(case.record) };
+        let base = known.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64);
+        let is_acpi = setting.driver.as_deref() == Some("acpi-cpufreq");
+        if (is_acpi || !boosts) && base.is_none_or(|base| limit >= base) {
             return None;
         }
         let is_reported = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
-        let own = advertised(case, known).filter(|_| is_reported);
-        let could_be = own.unwrap_or(if limit < highest * FAR_BELOW { highest } else { limit });
+        let own = if boosts { advertised(case, known).filter(|_| is_reported) } else { base };
+        let is_below = limit < highest * FAR_BELOW || equal_cores;
+        let could_be = own.unwrap_or(if is_below { highest } else { limit });
         Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
     });
     let limits: Vec<_> = limits.collect();
@@ -116,6 +136,10 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let could_be = Value::Figure(could_be, "Hz");
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
     let (says, from) = match is_own {
+        true if !boosts => (
+            text!("boost is off; its base clock is {could_be}", could_be = could_be.clone()),
+            hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
+        ),
         true => (
             text!("it advertises {could_be}", could_be = could_be.clone()),
             hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
@@ -262,9 +286,30 @@ mod tests {
         set(&mut record, "powersave", 4_000_000_000);
         record.conditions.before.clocks.push(slow);
         assert_eq!(found(&record, RULE), []);
+        // The only slow one of several is no kind of core.
+        record.conditions.before.clocks[0].cpus = [0, 2, 3].into_iter().collect();
+        assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
+        record.conditions.before.clocks[0].cpus = [0].into_iter().collect();
         // Far below the others no kind of core is.
         record.conditions.before.clocks[1].max_hz = Some(400_000_000);
         assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
+    }
+
+    #[test]
+    fn with_boost_off_a_limit_below_the_base_clock_is_found() {
+        let mut record = record_with(4.0e9);
+        record.measurements.clear();
+        record.machine.processor.base_hz = Some(2_000_000_000);
+        record.conditions.before.boost = Some(false);
+        set(&mut record, "powersave", 2_000_000_000);
+        assert_eq!(found(&record, RULE), [], "drivers lower the limit to the base clock");
+        set(&mut record, "powersave", 1_600_000_000);
+        assert!((share_of(&found(&record, RULE)[0].loss) - 0.2).abs() < 1e-9);
+        // Without a base clock the limit is all that boost could exceed.
+        record.machine.processor.base_hz = None;
+        assert_eq!(found(&record, RULE), []);
+        let off = &found(&record, super::super::boost_off::RULE)[0];
+        assert!((share_of(&off.loss) - 0.6).abs() < 1e-9, "{off:?}");
     }
 
     #[test]

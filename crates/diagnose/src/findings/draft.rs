@@ -128,6 +128,15 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
+    /// Adds a condition under which there is no loss and which the record does not exclude: then it is no more than a warning.
+    fn doubt(mut self, unless: Text) -> Self {
+        let finding = self.borrow_mut();
+        finding.what.push(unless);
+        finding.severity = finding.severity.min(Severity::Warning);
+        finding.confidence = Confidence::Low;
+        self
+    }
+
     /// Sets which programs are affected, which decides the severity of the loss.
     fn felt_by(mut self, relevance: Relevance) -> Self {
         let finding = self.borrow_mut();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::memory_channels;
+use crate::memory_channels::{self, rated_mt_s};
 
 /// Devices rated, or configured, for different speeds.
 ///
@@ -22,9 +22,9 @@ const RATED: Template = Template {
     words: "memory devices are rated for different speeds, the slowest {slowest} MT/s",
 };
 
-/// The rated speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
+/// The highest possible speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
-    let rated = memory_channels::populated(machine).map(|device| device.rated_mt_s);
+    let rated = memory_channels::populated(machine).map(|device| rated_mt_s(machine, device));
     let rated = rated.collect::<Option<Vec<u32>>>()?;
     let (slowest, fastest) = (*rated.iter().min()?, *rated.iter().max()?);
     (slowest > 0 && slowest.saturating_add(ROUNDING) < fastest).then_some(slowest)
@@ -48,7 +48,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if memory_channels::are_made_up(machine) || !memory_channels::is_whole(machine) {
         return None;
     }
-    let rated = speeds(memory_channels::populated(machine).filter_map(|device| device.rated_mt_s));
+    let rated = speeds(memory_channels::populated(machine).filter_map(|device| rated_mt_s(machine, device)));
     let configured = speeds(memory_channels::populated(machine).filter_map(memory_channels::running_mt_s));
     // Their present speed is the fact; if all run alike, their rating is the reason.
     let (speeds, what, from) = if configured.len() > 1 {

@@ -23,7 +23,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let channels = channels(&slots).unwrap_or_default();
-    let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven_channels(*node, channels));
+    let of_nodes =
+        channels.iter().filter_map(|(node, channels)| find_uneven_channels(*node, channels, machine));
     Some(of_nodes.chain(find_uneven_nodes(machine, &slots)).collect())
 }
 
@@ -97,7 +98,19 @@ fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     text!("{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
 }
 
-fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Finding> {
+fn find_uneven_channels(
+    node: Option<u32>,
+    channels: &BTreeMap<String, u64>,
+    machine: &Machine,
+) -> Option<Finding> {
+    let sockets = if node.is_some() { Some(1) } else { machine.counts.packages };
+    let most = memory_channels::of_processor(machine, "mem.channels")
+        .zip(sockets)
+        .map(|(of_socket, sockets)| of_socket as usize * sockets as usize);
+    // Boards have more slots than the processor has channels, each with a letter of its own.
+    if most.is_some_and(|most| channels.len() > most) {
+        return None;
+    }
     let loss = modelled(uneven(channels.values().copied()))?;
     let empty: Vec<Text> =
         channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| quote_name(name)).collect();
@@ -120,7 +133,11 @@ fn find_uneven_channels(node: Option<u32>, channels: &BTreeMap<String, u64>) -> 
     // Memory beyond the smallest channel's share has less bandwidth, and only programs that use as much notice it.
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
     let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place);
-    Some(finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes"))
+    let finding = finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes");
+    Some(match most.is_some() || relevance != Relevance::All {
+        true => finding,
+        false => finding.doubt(text!("(unless the processor has fewer channels)")),
+    })
 }
 
 fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
@@ -161,6 +178,25 @@ mod tests {
             Some("node or package 0, channels E and F")
         );
         assert!((crate::figures::share_of(&finding.loss) - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    /// Boards for other processors have more slots than this one has channels.
+    #[test]
+    fn slots_beyond_the_processor_s_channels_are_none() {
+        let mut record = machine(1);
+        (record.machine.processor.family, record.machine.processor.model) = (None, None);
+        record.machine.memory_devices = ["A", "B", "C", "D", "E", "F", "G", "H"]
+            .iter()
+            .map(|c| device(c, c, if *c < "G" { 32 } else { 0 }))
+            .collect();
+        for (name, expected) in [
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", None),
+            ("AMD EPYC 7763 64-Core Processor", Some(Severity::Serious)),
+            ("Some Processor 1", Some(Severity::Warning)),
+        ] {
+            record.machine.processor.model_name = Some(name.to_owned());
+            assert_eq!(found(&record, RULE).first().map(|one| one.severity), expected, "{name}");
+        }
     }
 
     #[test]

@@ -1,26 +1,29 @@
 //! Memory devices that run slower than they could.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::memory_channels;
 
-/// Configured MT/s below rated MT/s, one finding for each group of similar devices. Devices slowed by a slower neighbour belong to
-/// `memory-mixed`.
+/// Configured MT/s below what devices and processor support, one finding for each group of similar devices. Devices slowed by a slower neighbour
+/// belong to `memory-mixed`. A processor may support less than its design, and less with several devices per channel: if that is unknown, the
+/// finding is no more than a warning.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// The most devices that are named; the others are counted.
 const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if memory_channels::are_made_up(&case.record.machine) {
+    let machine = &case.record.machine;
+    if memory_channels::are_made_up(machine) {
         return None;
     }
-    let slowest = slowest_rated(&case.record.machine);
+    let slowest = slowest_rated(machine);
     let mut groups: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
-    for (at, device) in memory_channels::populated(&case.record.machine).enumerate() {
-        if let (Some(rated), Some(configured)) = (device.rated_mt_s, memory_channels::running_mt_s(device))
+    for (at, device) in memory_channels::populated(machine).enumerate() {
+        let possible = memory_channels::rated_mt_s(machine, device);
+        if let (Some(rated), Some(configured)) = (possible, memory_channels::running_mt_s(device))
             && configured < rated.saturating_sub(ROUNDING)
             // As fast as the slowest device allows.
             && slowest.is_none_or(|slowest| configured.saturating_add(ROUNDING) < slowest)
@@ -29,10 +32,22 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             groups.entry((rated, configured)).or_default().push(name);
         }
     }
-    Some(groups.into_iter().filter_map(|(speeds, names)| find_slow_devices(speeds, &names)).collect())
+    let found = groups.into_iter().filter_map(|(speeds, names)| find_slow_devices(machine, speeds, &names));
+    Some(found.collect())
 }
 
-fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
+/// Whether the processor's highest speed is known and each channel has one device: several may have to run slower.
+fn is_supported(machine: &Machine) -> bool {
+    let mut channels = BTreeSet::new();
+    memory_channels::of_processor(machine, "mem.rate_max").is_some()
+        && memory_channels::populated(machine).all(|device| channels.insert((device.node, &device.channel)))
+}
+
+fn find_slow_devices(
+    machine: &Machine,
+    (rated, configured): (u32, u32),
+    names: &[String],
+) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
         1 => text!("1 memory device runs at {configured} of {rated} MT/s"),
@@ -45,12 +60,15 @@ fn find_slow_devices((rated, configured): (u32, u32), names: &[String]) -> Optio
         0 => text!("{shown}"),
         more => text!("{shown} and {more} more"),
     };
-    Some(
-        RULE.report_model(loss, what)
-            .locate(place)
-            .cite(text!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
-            .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
-    )
+    let finding = RULE
+        .report_model(loss, what)
+        .locate(place)
+        .cite(text!("devices and processor allow {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
+        .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
+    Some(match is_supported(machine) {
+        true => finding,
+        false => finding.doubt(text!("(unless the processor supports no more)")),
+    })
 }
 
 #[cfg(test)]
@@ -90,6 +108,35 @@ mod tests {
         }
         assert_eq!(found(&record, RULE), []);
         assert_eq!(found(&record, super::super::memory_mixed::RULE).len(), 1);
+    }
+
+    /// A Xeon Gold 6130 supports 2666 MT/s, a Silver 4110 2400.
+    #[test]
+    fn no_memory_runs_faster_than_its_processor_supports() {
+        for (name, configured, per_channel, expected) in [
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2666, 1, None),
+            ("Intel(R) Xeon(R) Silver 4110 CPU @ 2.10GHz", 2400, 1, None),
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 1, Some((2666.0, Severity::Serious))),
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 2, Some((2666.0, Severity::Warning))),
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2133, 1, Some((2666.0, Severity::Warning))),
+            ("Some Processor 1", 2133, 1, Some((3200.0, Severity::Warning))),
+        ] {
+            let mut record = machine(1);
+            (record.machine.processor.model_name, record.machine.processor.microarchitecture) =
+                (Some(name.to_owned()), None);
+            (record.machine.processor.family, record.machine.processor.model) = (None, None);
+            record.machine.memory_devices = (0..2 * per_channel)
+                .map(|at| device(&format!("D{at}"), if at % 2 == 0 { "A" } else { "B" }, 32))
+                .collect();
+            for device in &mut record.machine.memory_devices {
+                device.kind = Some("DDR4".to_owned());
+                (device.rated_mt_s, device.configured_mt_s) = (Some(3200), Some(configured));
+            }
+            let all = found(&record, RULE);
+            let seen = all.first().map(|one| (one.evidence[0].says.value("rated").cloned(), one.severity));
+            let expected = expected.map(|(rated, severity)| (Some(Value::Count(rated as u64)), severity));
+            assert_eq!(seen, expected, "{name} {configured}");
+        }
     }
 
     /// Firmware of AMD client machines reports the clock, half the rate; no DDR4 runs at 1200 MT/s.

@@ -374,10 +374,7 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
         found.iter().map(|f| (f.rule.as_str(), f.confidence, f.resource.as_deref())).collect();
     assert_eq!(
         reported,
-        [
-            ("stolen-os", Confidence::High, None),
-            ("memory-speed", Confidence::Medium, Some("memory bandwidth")),
-        ]
+        [("stolen-os", Confidence::High, None), ("memory-speed", Confidence::Low, Some("memory bandwidth")),]
     );
 }
 

@@ -100,10 +100,10 @@ fn logged(kind: &str, count: u64, reason: &str) -> Text {
         ),
         "machine-check" => text!("machine-check", "machine checks in the kernel log: {count}", count),
         "memory-corrected" => {
-            text!("memory-corrected", "corrected memory errors in the kernel log: {count} lines", count)
+            text!("memory-corrected", "kernel log lines with corrected memory errors: {count}", count)
         }
         "memory-uncorrected" => {
-            text!("memory-uncorrected", "uncorrected memory errors in the kernel log: {count} lines", count)
+            text!("memory-uncorrected", "kernel log lines with uncorrected memory errors: {count}", count)
         }
         _ => text!("numa-off", "the kernel does not use NUMA: {reason}", reason = reason.to_owned()),
     }

@@ -2,22 +2,27 @@
 
 use std::borrow::Cow;
 
+use crate::scan;
+
 /// Tags to remove. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &str = "\
     a article b blockquote body br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 head hr html i \
     kbd li ol p pre samp section small span strong sub summary sup table tbody td th thead tr tt u ul";
+
+/// What tags and entities begin with.
+const MARKS: [char; 4] = ['<', '&', '[', '{'];
 
 /// Length of the longest recognised tag, including attributes.
 const LONGEST_TAG: usize = 400;
 
 /// The line without tags and with entities replaced by their characters; several lines if it contains `<br>`.
 pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
-    if !line.contains(['<', '&', '[']) {
+    if !line.contains(MARKS) || is_wiki_fence(line) {
         return vec![Cow::Borrowed(line)];
     }
     let mut pieces = vec![String::new()];
     let mut rest = line;
-    while let Some(at) = rest.find(['<', '&', '[']) {
+    while let Some(at) = rest.find(MARKS) {
         let (before, here) = rest.split_at(at);
         let is_break = tag(here).is_some_and(|(name, _)| matches!(name, "br" | "hr"));
         let (shown, length) = match (tag(here), entity(here)) {
@@ -47,17 +52,22 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
 
 /// Name, in lower case, and length of the tag at the beginning of `text`.
 fn tag(text: &str) -> Option<(&'static str, usize)> {
-    // Forums and trackers have tags in brackets, too few to look far.
-    let of_forum = text.starts_with('[');
-    let (close, longest) = if of_forum { (b']', 16) } else { (b'>', LONGEST_TAG) };
+    // Forums and trackers have tags in brackets, too few to look far; those of wikis are in braces.
+    let (close, longest, known) = match text.as_bytes().first()? {
+        b'[' => (b']', 16, "code pre quote"),
+        b'{' => (b'}', LONGEST_TAG, "code noformat panel quote"),
+        _ => (b'>', LONGEST_TAG, TAGS),
+    };
     let end = text.bytes().take(longest).position(|byte| byte == close)?;
-    let inner = text[..end].strip_prefix(['<', '['])?.trim_matches('/').trim();
+    let inner = text[..end].strip_prefix(MARKS)?.trim_matches('/').trim();
     let name_end = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
     let (name, after) = inner.split_at(name_end);
     // A tag has attributes or nothing after its name.
-    let is_tag = after.is_empty() || after.starts_with(char::is_whitespace) && after.contains('=');
-    let known = TAGS.split(' ').find(|tag| tag.eq_ignore_ascii_case(name)).filter(|_| is_tag)?;
-    (!of_forum || matches!(known, "code" | "pre")).then_some((known, end + 1))
+    let is_tag = after.is_empty()
+        || after.starts_with(char::is_whitespace) && after.contains('=')
+        || close == b'}' && after.starts_with(':');
+    let known = known.split(' ').find(|tag| tag.eq_ignore_ascii_case(name)).filter(|_| is_tag)?;
+    Some((known, end + 1))
 }
 
 /// Character and length of the entity at the beginning of `text`.
@@ -105,6 +115,9 @@ pub(super) fn ticked(line: &str) -> Option<&str> {
 /// Whether a line begins or ends a code block.
 pub(super) fn is_fence(line: &str) -> bool {
     let line = line.trim();
+    if is_wiki_fence(line) {
+        return true;
+    }
     // At most the language follows the marks: `~~~~` rulers and `` `code` `` in prose are not fences.
     ['`', '~'].iter().any(|mark| {
         let language = line.trim_start_matches(*mark);
@@ -114,6 +127,12 @@ pub(super) fn is_fence(line: &str) -> bool {
             && !language.contains(*mark)
             && (attributes || !language.trim().contains(' '))
     })
+}
+
+/// `{code}`, `{code:bash|title=x}`, `{noformat}` alone on a line.
+fn is_wiki_fence(line: &str) -> bool {
+    let line = line.trim();
+    scan::begins(line, "{code|{noformat") && line.find('}').is_some_and(|end| end + 1 == line.len())
 }
 
 /// The cells of a row of a Markdown table.

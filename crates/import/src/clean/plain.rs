@@ -20,6 +20,13 @@ pub(super) fn is_binary(line: &str) -> bool {
 
 /// The line without escape sequences (ECMA-48), backspaces and invisible characters; unusual space characters become plain spaces.
 pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
+    // As people and programs write the escape character.
+    if line.contains('[')
+        && let Some(escape) =
+            ["\\e[", "\\033[", "\\x1b[", "\\u001b[", "^[["].iter().find(|escape| line.contains(**escape))
+    {
+        return Cow::Owned(without_codes(&line.replace(escape, "\u{1b}[")).into_owned());
+    }
     let odd = |c: char| {
         matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{a0}'
         | '\u{ad}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}')

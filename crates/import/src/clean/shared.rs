@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use regex_lite::Regex;
 use serde_json::Value;
 
+use super::hosts::Numbered;
+use crate::prompts::{Mark, find_mark};
 use crate::scan;
 
 /// Beginnings of lines of `diff` that are around the changed ones.
@@ -14,14 +16,14 @@ const HEADS_OF_CHANGES: &str = "--- |+++ |@@ |diff --git |index |new file mode "
 const LOOKED_AT: usize = 400;
 
 /// A smaller number of lines may share a prefix by chance.
-const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 
 /// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, GitLab's, Docker's and Kubernetes', journald's, those of
 /// loggers with fractions of seconds or in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\w{3} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
-/// Signs before each line, of comments, changes, times, loggers and a service's log.
-const SIGNS: [&str; 14] = [
+/// Signs before each line, of comments, changes, times, loggers, a service's log and scripts.
+const SIGNS: [&str; 17] = [
     r"^\s*# ?",
     r"^\s*// ?",
     r"^\s*;+ ?",
@@ -34,9 +36,15 @@ const SIGNS: [&str; 14] = [
     r"^-( (\w+ - )*)?",
     r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]*:",
     r"^(\w{3} +\d{1,2} )?\d\d:\d\d:\d\d +",
+    r"^(\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4})[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?:? ?",
+    r"^\d{10}(\.\d+)?:? ",
     r"^\[\d{4}-[^\]]+\] ?",
     r"^(\[[\w-]+\] )?[\w.$]+ +- ",
+    PRINTS,
 ];
+
+/// What prints each line in a script.
+const PRINTS: &str = r#"^\s*(echo|print|printf|puts)( -[en]+)? ?\(?["']"#;
 
 fn stamp() -> Option<&'static Regex> {
     static STAMP: OnceLock<Option<Regex>> = OnceLock::new();
@@ -48,13 +56,19 @@ fn stamp() -> Option<&'static Regex> {
 pub(super) struct Shared {
     sign: Option<Regex>,
     numbered: bool,
+    printed: bool,
 }
 
 impl Shared {
     /// From a text's first lines.
-    pub(super) fn find(text: &str) -> Self {
-        let is_read = |line: &&str| !line.trim().is_empty() && !scan::begins(line, HEADS_OF_CHANGES);
-        let all = || text.lines().map(without_stamps).filter(is_read).take(LOOKED_AT);
+    pub(super) fn find(lines: &[Numbered]) -> Self {
+        let is_prompt = |line: &str| matches!(find_mark(line, true), Some(Mark::Prompt { .. }));
+        let is_read = |line: &&str| {
+            !line.trim().is_empty() && !scan::begins(line, HEADS_OF_CHANGES) && !is_prompt(line)
+        };
+        let read: Vec<&str> =
+            lines.iter().map(|(_, line)| without_stamps(line)).filter(is_read).take(LOOKED_AT).collect();
+        let all = || read.iter().copied();
         if all().nth(FEWEST - 1).is_none() {
             return Self::default();
         }
@@ -71,15 +85,16 @@ impl Shared {
         let first = all().next().map(rest).unwrap_or_default();
         // `openssl speed -mr` begins each line so.
         if scan::begins(first, "+H:|+F:|+F2:|+F3:|+F4:|+F5:|+F6:|+DT|+R:|+R1:|+R2:") {
-            return Self { sign: None, numbered };
+            return Self { numbered, ..Self::default() };
         }
-        let ends = [": ", "] ", "]<stdout>:", ".txt:", ".log:", ".out:"]
+        let ends = [": ", "\t", "] ", "]<stdout>:", ".txt:", ".log:", ".out:"]
             .iter()
             .filter_map(|end| Some(first.find(end)? + end.len()));
         let name = ends.min().and_then(|end| first.get(..end)).filter(|name| is_place(name));
         let host = name
             .and_then(|name| Regex::new(&format!("^{}( |\\d+:)?", regex_lite::escape(name.trim_end()))).ok());
-        Self { sign: sign.into_iter().chain(host).find(shares), numbered }
+        let sign = sign.chain(host).find(shares);
+        Self { printed: sign.as_ref().is_some_and(|sign| sign.as_str() == PRINTS), sign, numbered }
     }
 
     /// A line without it.
@@ -89,12 +104,20 @@ impl Shared {
             rest = split_number(rest).map_or(rest, |(_, rest)| rest);
         }
         let sign = self.sign.as_ref().and_then(|sign| sign.find(front(rest)));
-        without_stamps(sign.map_or(rest, |found| &rest[found.end()..]))
+        let rest = without_stamps(sign.map_or(rest, |found| &rest[found.end()..]));
+        match self.printed {
+            true => {
+                let ends = ["\\n\")", "\\n')", "\\n\"", "\\n'", "\")", "')", "\"", "'"];
+                let rest = rest.trim_end_matches([';', ' ']);
+                ends.iter().find_map(|end| rest.strip_suffix(end)).unwrap_or(rest)
+            }
+            false => rest,
+        }
     }
 }
 
 /// Whether a prefix names the place where a line was printed, a host or a task, and not what the line is about.
-fn is_place(prefix: &str) -> bool {
+pub(super) fn is_place(prefix: &str) -> bool {
     let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let named = word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -144,7 +167,10 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits].parse().ok()?;
     let rest = &text[digits..];
-    let marked = rest.strip_prefix([':', '|', ')', '\t']).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+    let dotted = rest.strip_prefix('.').filter(|rest| rest.starts_with(' '));
+    let marked = dotted
+        .or_else(|| rest.strip_prefix([':', '|', ')', '\t']))
+        .map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
     Some((number, marked.or_else(|| rest.strip_prefix("  ").or(rest.strip_prefix(' ')))?))
         .or_else(|| rest.is_empty().then_some((number, "")))
 }
@@ -154,10 +180,15 @@ const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
 /// The lines in a JSON string: a string alone on its line, as in notebooks and Ansible, or a long one that contains line ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
+    let text = line.trim();
+    // Ansible's, one line per host.
+    if let Some((host, lines)) = text.split_once(" | (stdout) ") {
+        let lines = lines.split("\\n").map(|line| line.replace("\\t", "\t"));
+        return Some([format!("{host} >>")].into_iter().chain(lines).collect());
+    }
     if !line.contains('"') {
         return None;
     }
-    let text = line.trim();
     let alone = text.strip_suffix(',').unwrap_or(text);
     if alone.len() > 1
         && let Ok(inner) = serde_json::from_str::<String>(alone)

@@ -41,6 +41,11 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         "INFO:root:",
         "- ",
         "[01;31m[K",
+        "2024-03-02 10:11:12 ",
+        "2024/03/02 10:11:12 ",
+        "02.03.2024 10:11:12: ",
+        "1709290800.123 ",
+        "db1\t",
         "    ",
         "> > ",
     ];
@@ -56,17 +61,61 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         format!("[CODE]\n{body}\n[/CODE]\n"),
         format!("--- /dev/null\n+++ b/lscpu.txt\n@@ -0,0 +1,7 @@\n+{}\n", LSCPU.join("\n+")),
         LSCPU.iter().map(|line| format!("│ {line} │\n")).collect(),
+        LSCPU.iter().map(|line| format!("echo '{line}'\n")).collect(),
+        LSCPU.iter().map(|line| format!("  printf \"{line}\\n\";\n")).collect(),
+        LSCPU.iter().map(|line| format!("print(\"{line}\")\n")).collect(),
+        LSCPU.iter().zip(1..).map(|(line, number)| format!("{number}. {line}\n")).collect(),
+        LSCPU.iter().map(|line| format!("\\e[1m{}\n", line.replacen(':', ":\\e[0m", 1))).collect(),
+        LSCPU.iter().map(|line| format!("^[[32m{line}^[[0m\n")).collect(),
+        format!("{{code:bash|title=x}}\n{body}\n{{code}}\n"),
+        format!("{{noformat}}{body}{{noformat}}\n"),
+        format!("{body}\n").replace('\n', "\r"),
+        format!("$ pdsh -w db1 lscpu\ndb1: {}\n", LSCPU.join("\ndb1: ")),
         objects.collect(),
         LSCPU.iter().map(|line| format!("- `{line}`\n")).collect(),
     ] {
         let machine = import(&text).machine;
         assert_eq!((machine.counts.cores, machine.processor.model), (Some(20), Some(62)), "{text}");
     }
-    // Lines of several hosts, or of several files, are not those of one.
+    // Lines of several files are not those of one.
     assert!(refused("a.txt:CPU(s): 4\nb.txt:Socket(s): 8\na.txt:Model name: X\n").is_some());
-    let mixed: String =
-        LSCPU.iter().flat_map(|line| [format!("node1: {line}\n"), format!("node2: {line}\n")]).collect();
-    assert!(refused(&mixed).is_some());
+    // Of several hosts each is a machine, whether they take turns or not, whatever brings them together.
+    let alternate = |one: &str, other: &str, mark: &str| -> String {
+        LSCPU
+            .iter()
+            .flat_map(|line| [format!("{one}{mark}{line}\n"), format!("{other}{mark}{line}\n")])
+            .collect()
+    };
+    let ruler = "-".repeat(16);
+    for text in [
+        alternate("node1", "node2", ": "),
+        alternate("alpha", "beta", ": "),
+        alternate("0", "1", ": "),
+        alternate("db1", "db2", "\t"),
+        alternate("db1", "db2", " | "),
+        format!("$ pdsh -w db[1-2] lscpu\n{}", alternate("db1", "db2", ": ")),
+        format!("db1: {}\ndb2: {}\n", LSCPU.join("\ndb1: "), LSCPU.join("\ndb2: ")),
+        format!("db1:\n    {}\ndb2:\n    {}\n", LSCPU.join("\n    "), LSCPU.join("\n    ")),
+        format!("{ruler}\ndb1\n{ruler}\n{body}\n{ruler}\ndb[2-3] (2)\n{ruler}\n{body}\n"),
+        format!("db1 | CHANGED | rc=0 >>\n{body}\ndb2 | CHANGED | rc=0 >>\n{body}\n"),
+        ["db1", "db2"]
+            .map(|host| format!("{host} | CHANGED | rc=0 | (stdout) {}\n", LSCPU.join("\\n")))
+            .concat(),
+    ] {
+        let mut importer = Importer::new(Split::default());
+        importer.read("text", text.as_bytes()).unwrap();
+        let all = importer.finish().unwrap();
+        assert_eq!(all.len(), 2, "{text}");
+        assert!(all.iter().all(|one| one.machine.counts.cores == Some(20) && one.name.is_some()), "{text}");
+    }
+    // Nor are repeated keys hosts.
+    for text in
+        ["processor\t: 0\nsiblings\t: 4\n".repeat(3), "real\t0m1.0s\nuser\t0m1.0s\nsys\t0m0.1s\n".repeat(3)]
+    {
+        let mut importer = Importer::new(Split::default());
+        importer.read("text", text.as_bytes()).unwrap();
+        assert!(importer.finish().is_ok_and(|all| all.len() == 1), "{text}");
+    }
     assert!(
         refused("node1: Core CPU Bzy_MHz\nnode2: Core CPU Bzy_MHz\nnode1: - - 2400\nnode2: - - 3000\n")
             .is_some()

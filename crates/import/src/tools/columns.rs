@@ -57,10 +57,11 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
     let words = scan::words(text);
     let is_time = |word: &&&str| {
         word.contains(':') && word.bytes().all(|b| b.is_ascii_digit() || b == b':')
-            || scan::is_one_of(word, "AM|PM")
+            || word.ends_with('秒') && word.starts_with(|c: char| c.is_ascii_digit())
+            || scan::is_one_of(word, "AM|PM|上午|下午")
     };
     // `Average:` in any language; a word with a digit names a host.
-    let is_mean = |word: &&str| word.ends_with(':') && !word.contains(|c: char| c.is_ascii_digit());
+    let is_mean = |word: &&str| word.ends_with([':', '：']) && !word.contains(|c: char| c.is_ascii_digit());
     let mean = words.first().is_some_and(is_mean);
     let times = words.iter().take(2).take_while(is_time).count();
     (words[times.max(usize::from(mean))..].to_vec(), mean)
@@ -323,6 +324,12 @@ mod tests {
             .find(|m| m.labels.get(record::Label::State).is_some_and(|state| state.to_string() == "steal"));
         assert_eq!(steal.map(|m| m.samples.clone()), Some(vec![0.1, 0.2]));
         assert_eq!(imported.machine.kernel.release.as_deref(), Some("5.15.0-91-generic"));
+        let chinese = import(
+            "12时00分01秒     CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+             12时10分01秒     all      1.00      0.00      2.00      3.00     10.00     84.00\n\
+             平均时间:        all      1.00      0.00      2.00      3.00     10.00     84.00\n",
+        );
+        assert!(figures(&chinese).contains(&"cpu.state state=steal: 0.1".to_owned()), "{chinese:?}");
         let rates = import("00:00:01       proc/s   cswch/s\n00:10:01         1,50   1200,00\n");
         assert_eq!(
             figures(&rates),

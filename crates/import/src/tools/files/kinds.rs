@@ -97,14 +97,43 @@ fn mebibytes(text: &str) -> Option<Option<String>> {
     Some((1.0..1e15).contains(&bytes).then(|| format!("{roundest:.0}")))
 }
 
+/// The options of `free` in a command line.
+fn options_of_free(command: Option<&Command>) -> Option<&str> {
+    let mut parts = command?.text.split(['|', ';', '&', '(', ')']);
+    parts.find_map(|part| {
+        let (before, after) = part.split_once("free")?;
+        let is_word = before.is_empty() || before.ends_with([' ', '/']);
+        (is_word && (after.is_empty() || after.starts_with(' '))).then_some(after)
+    })
+}
+
+/// The command of a row of `free` if it is not above it, by its sizes: no machine has another amount of memory in this unit. The kernel counts
+/// pages of at least 4 KiB.
+pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Command> {
+    const ROWS: &str = "Mem|Speicher|内存|Память|Pamięć";
+    if !scan::begins(row, ROWS) || options_of_free(command).is_some() {
+        return None;
+    }
+    let sizes: Vec<u64> = row.split(' ').filter_map(parse_whole).collect();
+    let are_multiples = |of: u64| sizes.iter().all(|size| size % of == 0);
+    let unit = match sizes.first()? {
+        8_192..400_000 => "-m",
+        400_000.. if are_multiples(4096) => "-b",
+        400_000..4_000_000 if !are_multiples(4) => return None,
+        400_000.. => "-k",
+        _ => return None,
+    };
+    Some(Command { text: format!("free {unit}"), ..Command::default() })
+}
+
 /// KiB of a size printed by `free`: the unit is after it, or given by the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     const LONG: [&str; 5] = ["--bytes", "--ki", "--me", "--gi", "--te"];
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let value = parse_decimal(digits).filter(|value| *value >= 0.0)?;
-    let flags: Vec<&str> =
-        command.iter().flat_map(|command| command.text.split_whitespace()).skip(1).collect();
+    let command = options_of_free(command);
+    let flags: Vec<&str> = command.iter().flat_map(|options| options.split_whitespace()).collect();
     let suffix = text[digits.len()..].trim_end_matches(['i', 'B']);
     let asked = || {
         let short =
@@ -144,10 +173,29 @@ mod tests {
             ("15884", None, None),
             ("15884", Some("free --mebi"), Some("16265216")),
             ("67", Some("free --giga --total"), Some("65429688")),
+            ("16265488", Some("free | grep -m1 Mem"), Some("16265488")),
+            ("16265488", Some("./report.sh -m"), None),
         ] {
             let said = memory(text, asked.and_then(command).as_ref());
             assert_eq!(said, Some(kib.map(str::to_owned)), "{text} {asked:?}");
         }
+    }
+
+    #[test]
+    fn sizes_without_a_command_have_the_only_unit_that_fits() {
+        for (row, expected) in [
+            ("Mem: 65771212 1234567 60000000 12345 4536645 63900000", Some("free -k")),
+            ("Mem: 64229 1205 58593 12 4430 62402", Some("free -m")),
+            ("Mem: 67349721088 1264197632 61440000000 12640256 4645523456 65433600000", Some("free -b")),
+            ("Mem: 2014616 201460 1200000 1224 613156 1700000", Some("free -k")),
+            ("Mem: 2014617 201460 1200000 1224 613156 1700000", None),
+            ("Mem: 7821 1205 5000 12 1616 6402", None),
+            ("Mem: 62Gi 1.2Gi 57Gi 12Mi 4.3Gi 60Gi", None),
+        ] {
+            assert_eq!(assumed_command(row, None).map(|command| command.text).as_deref(), expected, "{row}");
+        }
+        let own = Command { text: "sudo free -g".to_owned(), ..Command::default() };
+        assert_eq!(assumed_command("Mem: 64229 1205 58593 12 4430 62402", Some(&own)), None);
     }
 
     #[test]

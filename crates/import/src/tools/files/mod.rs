@@ -36,9 +36,10 @@ pub(super) const PATTERNS: &[Tool] = &[
 struct Found(BTreeMap<String, (String, PendingLine)>, HashSet<String>);
 
 impl Found {
-    /// A line of a file; after a path that ends in `+`, a further line.
+    /// A line of a file; after a path that ends in `+`, a further line, and after one that ends in `=`, another CPU's value, if it differs.
     fn add(&mut self, path: &str, text: &str, line: Line) {
-        let (path, further) = path.strip_suffix('+').map_or((path, false), |path| (path, true));
+        let (path, same) = path.strip_suffix('=').map_or((path, false), |path| (path, true));
+        let (path, further) = path.strip_suffix('+').map_or((path, same), |path| (path, true));
         let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
         if !further && !is_long(path) && !path.contains('*') {
             known.clear();
@@ -48,8 +49,10 @@ impl Found {
             known.push_str(if known.is_empty() || known.ends_with("\n\n") { "" } else { "\n" });
             self.1.insert(text.to_owned());
         }
-        known.push_str(text);
-        known.push('\n');
+        if !same || known.lines().all(|line| line != text) {
+            known.push_str(text);
+            known.push('\n');
+        }
     }
 
     /// Continues a list of flags that was wrapped at a margin; returns whether the line does.
@@ -109,6 +112,11 @@ impl Found {
                 true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
                 false => path,
             };
+            if path.ends_with("/no_turbo") && text.lines().nth(1).is_some() {
+                let why = "turbo is off on some CPUs and on on others".to_owned();
+                sink.withhold("conditions.before.boost", why, line.line());
+                continue;
+            }
             let Some((front, back)) = path.split_once('*') else {
                 sink.add_file(path, text, line.line());
                 continue;

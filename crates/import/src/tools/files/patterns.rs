@@ -8,7 +8,7 @@ use record::metrics::Definition;
 
 use super::super::published;
 use super::Found;
-use super::kinds::value_of;
+use super::kinds::{assumed_command, value_of};
 use crate::prompts;
 use crate::reading::*;
 
@@ -47,6 +47,8 @@ struct Known {
     /// Programs whose command line counts as the tool's own; any program if none is named.
     programs: Vec<&'static str>,
     patterns: Vec<Pattern>,
+    /// What a first line without a command may begin with; anything if this is empty.
+    starts: Vec<u8>,
     /// The results made at the end of an output.
     figures: Vec<Figure>,
 }
@@ -68,6 +70,10 @@ fn all() -> &'static [Known] {
                 (_, Some(figure)) => tool.figures.extend(Figure::read(figure)),
                 _ => tool.patterns.push(pattern(line)),
             }
+        }
+        for tool in &mut all {
+            let openers = tool.patterns.iter().filter(|pattern| pattern.opens && pattern.command.is_empty());
+            tool.starts = openers.map(|pattern| pattern.first).collect::<Option<_>>().unwrap_or_default();
         }
         all
     })
@@ -130,7 +136,17 @@ impl Pattern {
         let has = |word: &str| {
             words.iter().any(|known| known.trim_start_matches("/usr/bin/").eq_ignore_ascii_case(word))
         };
-        self.command.iter().all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has(word)))
+        // Short options may stand together or before their value, and long ones may be cut.
+        let has_option = |option: &str| {
+            let letter = option.trim_start_matches('-');
+            words.iter().any(|word| match word.strip_prefix("--") {
+                Some(long) => long.starts_with(letter),
+                None => word.starts_with('-') && word.contains(letter),
+            })
+        };
+        self.command
+            .iter()
+            .all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has_option(word)))
     }
 
     /// Whether a line may match this pattern, by its beginning: most do not.
@@ -304,8 +320,12 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
                     && pattern.first.is_none_or(|first| text.as_bytes().first() == Some(&first))
                     && pattern.may_be(text, command)
             };
-            let openers = || all()[AT].patterns.iter().filter(may_open);
-            openers().next().is_some() && {
+            let known = &all()[AT];
+            let openers = || known.patterns.iter().filter(may_open);
+            let starts = known.starts.is_empty()
+                || command.is_some()
+                || text.bytes().next().is_some_and(|first| known.starts.contains(&first));
+            starts && openers().next().is_some() && {
                 let text = scan::words(text).join(" ");
                 openers().any(|pattern| pattern.take(&text, command).is_some())
             }
@@ -366,6 +386,7 @@ impl Reader for PatternReader {
         if text.is_empty() {
             return Fit::Between;
         }
+        self.command = assumed_command(&text, self.command.as_ref()).or(self.command.take());
         let command = self.command.as_ref();
         let fits = |pattern: &&Pattern| pattern.may_be(&text, command);
         let mut patterns = self.known.patterns.iter().filter(fits);
