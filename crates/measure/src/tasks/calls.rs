@@ -1,13 +1,17 @@
 //! System calls in which threads wait, by the instruction set of the calling program: the kernel shows only a number.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::sync::LazyLock;
 
+use serde::Deserialize;
 use strum::IntoStaticStr;
 
 /// What threads wait for. In this order: if several threads of a command wait, the first of these is the cause, since the others wait for the
 /// threads in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
     /// A disk.
@@ -53,22 +57,25 @@ impl Waiting {
 }
 
 /// What a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Call {
-    /// This call with any arguments.
-    Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
     Futex,
     /// By the file of its first argument.
+    #[serde(rename = "file")]
     OnAFile,
     /// Events on as many files as its first argument specifies; a sleep if that is 0.
     Select,
     /// The same with the number second.
     Poll,
+    /// This call with any arguments.
+    #[serde(untagged)]
+    Waits(Waiting),
 }
 
 /// The instruction sets with known numbers. 32-bit programs use others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Machine {
     X86,
     Arm,
@@ -92,45 +99,26 @@ impl Machine {
     }
 }
 
-const NONE: u16 = u16::MAX;
+/// The calls of both instruction sets.
+const CALLS: &str = include_str!("calls.txt");
 
-/// The calls, with their numbers on x86-64 and aarch64 (linux/arch/x86/entry/syscalls/syscall_64.tbl and
-/// linux/scripts/syscall.tbl).
-#[rustfmt::skip]
-const CALLS: &[(Call, &[(u16, u16)])] = &[
-    // nanosleep, clock_nanosleep
-    (Call::Waits(Waiting::Sleep), &[(35, 101), (230, 115)]),
-    (Call::Futex, &[(202, 98)]),
-    // futex_waitv, futex_wait, semop, semtimedop, flock, msgrcv
-    (Call::Waits(Waiting::Lock), &[(449, 449), (455, 455), (65, 193), (220, 192), (73, 32), (70, 188)]),
-    // wait4, waitid
-    (Call::Waits(Waiting::Child), &[(61, 260), (247, 95)]),
-    // epoll_wait, epoll_pwait, epoll_pwait2, pause, rt_sigsuspend, rt_sigtimedwait, io_uring_enter
-    (Call::Waits(Waiting::Events), &[(232, NONE), (281, 22), (441, 441), (34, NONE), (130, 133), (128, 137), (426, 426)]),
-    (Call::Poll, &[(7, NONE), (271, 73)]),
-    (Call::Select, &[(23, NONE), (270, 72)]),
-    // recvfrom, recvmsg, recvmmsg, sendto, sendmsg, sendmmsg
-    (Call::Waits(Waiting::Network), &[(45, 207), (47, 212), (299, 243), (44, 206), (46, 211), (307, 269)]),
-    // accept, accept4, connect
-    (Call::Waits(Waiting::Network), &[(43, 202), (288, 242), (42, 203)]),
-    // fsync, fdatasync, sync_file_range, msync, sync, syncfs
-    (Call::Waits(Waiting::Fsync), &[(74, 82), (75, 83), (277, 84), (26, 227), (162, 81), (306, 267)]),
-    // io_getevents, io_pgetevents
-    (Call::Waits(Waiting::Disk), &[(208, 4), (333, 292)]),
-    // read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2, splice, ioctl
-    (Call::OnAFile, &[(0, 63), (1, 64), (19, 65), (20, 66), (17, 67), (18, 68), (295, 69), (296, 70), (327, 286), (328, 287), (275, 76), (16, 29)]),
-];
-
-/// The call of this number.
-pub(super) fn find_call(machine: Machine, number: i64) -> Option<Call> {
-    let matches = |(x86, arm): &(u16, u16)| {
-        let own = match machine {
-            Machine::X86 => *x86,
-            Machine::Arm => *arm,
+/// The purpose of the call of this number, as in the table.
+pub(crate) fn purpose(machine: Machine, number: i64) -> Option<&'static str> {
+    static KNOWN: LazyLock<HashMap<(Machine, i64), &'static str>> = LazyLock::new(|| {
+        let numbers = |line: &'static str| {
+            let mut words = line.split_whitespace().skip(1);
+            let mut next = || words.next().unwrap_or_default();
+            let (numbers, purpose) = ([(Machine::X86, next()), (Machine::Arm, next())], next());
+            numbers.map(|(machine, number)| Some(((machine, number.parse().ok()?), purpose)))
         };
-        own != NONE && i64::from(own) == number
-    };
-    CALLS.iter().find(|(_, numbers)| numbers.iter().any(matches)).map(|(call, _)| *call)
+        CALLS.lines().flat_map(numbers).flatten().collect()
+    });
+    KNOWN.get(&(machine, number)).copied()
+}
+
+/// The call of this number, if threads wait in it.
+pub(super) fn find_call(machine: Machine, number: i64) -> Option<Call> {
+    serde_json::from_value(purpose(machine, number)?.into()).ok()
 }
 
 #[cfg(test)]
@@ -205,7 +193,21 @@ mod tests {
     fn one_number_is_two_calls_on_two_instruction_sets() {
         assert_eq!(find_call(Machine::X86, 98), None, "getrusage");
         assert_eq!(find_call(Machine::Arm, 98), Some(Call::Futex));
-        assert_eq!((find_call(Machine::Arm, i64::from(NONE)), find_call(Machine::X86, -1)), (None, None));
+        assert_eq!((find_call(Machine::Arm, -1), find_call(Machine::X86, -1)), (None, None));
+    }
+
+    #[test]
+    fn each_number_has_one_purpose() {
+        let mut seen = std::collections::HashSet::new();
+        for line in CALLS.lines().filter(|line| !line.starts_with('#')) {
+            let row: Vec<&str> = line.split_whitespace().collect();
+            let [name, x86, arm, purpose] = row[..] else { panic!("{line}") };
+            for (machine, number) in [(Machine::X86, x86), (Machine::Arm, arm)] {
+                let Ok(number) = number.parse() else { continue };
+                assert!(seen.insert((machine, number)), "{name} twice");
+                assert_eq!(super::purpose(machine, number), Some(purpose), "{name}");
+            }
+        }
     }
 
     #[test]

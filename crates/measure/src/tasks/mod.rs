@@ -12,7 +12,7 @@ pub(crate) mod thread;
 mod turns;
 mod waiting;
 
-pub(crate) use calls::Machine;
+pub(crate) use calls::{Machine, purpose};
 pub use calls::Waiting;
 pub use sampler::{Effort, FIRST, Sampler};
 pub use seen::{Seen, thread_waits};
