@@ -7,7 +7,6 @@ use tempfile::TempDir;
 use crate::boot::{Along, boot_shape, cache, kernel_of, program_of};
 use crate::checks::Verdicts;
 use crate::failure::Failure;
-use crate::guest::Outcome;
 use crate::module::{self, find_builder, find_example};
 use crate::options::Parts;
 use crate::shape::{Architecture, Shape};
@@ -31,11 +30,6 @@ pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failur
         (check.overhead, run_overhead),
     ];
     trials.iter().find(|(asked, _)| *asked).map(|(_, trial)| trial(shape, parts))
-}
-
-/// Boots the machine with a program of its own in place of linespeed.
-fn boot_with(shape: &Shape, arguments: &[String], along: &Along, parts: &Parts) -> Result<Outcome, Failure> {
-    boot_shape(shape, arguments, false, along, false, parts)
 }
 
 /// Runs an example of one of linespeed's crates in the machine, which says in its last line what came of it.
@@ -66,7 +60,7 @@ fn run_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let names = modules.iter().filter_map(|path| path.file_name()?.to_str());
     arguments.extend(names.map(|name| format!("/bin/{name}")));
     let with = Along::files([vec![guests], modules].concat());
-    let outcome = boot_with(shape, &arguments, &with, parts)?;
+    let outcome = boot_shape(shape, &arguments, false, &with, false, parts)?;
     Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
 }
 
@@ -92,7 +86,8 @@ fn load_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
         arguments.push("exact".to_owned());
     }
     let trial = find_builder(&program_of(shape, parts)?)?;
-    let outcome = boot_with(shape, &arguments, &Along::files([trial, built.path().join(MODULE)]), parts)?;
+    let along = Along::files([trial, built.path().join(MODULE)]);
+    let outcome = boot_shape(shape, &arguments, false, &along, false, parts)?;
     let printed = outcome.text();
     if parts.verbose {
         eprintln!("{printed}");

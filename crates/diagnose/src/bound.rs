@@ -53,6 +53,11 @@ fn verdict(key: &str) -> Template {
     found.unwrap_or(Template::new("", ""))
 }
 
+/// The kind with this word in JSON, which is also that of a level of memory.
+fn kind(word: &str) -> BoundKind {
+    serde_json::from_value(word.into()).unwrap_or_else(|_| BoundKind::Other(word.to_owned()))
+}
+
 /// Above this share, a cause is mentioned second, after the main one.
 const SECOND: f64 = 0.2;
 
@@ -91,9 +96,17 @@ impl Cause {
         Self { kind: Some(kind), ..self }
     }
 
-    fn cite(mut self, says: Text, from: impl Into<Place>) -> Self {
-        self.evidence.push(cite_fact(says, from));
+    fn cite(self, says: Text, from: impl Into<Place>) -> Self {
+        self.cite_all([cite_fact(says, from)])
+    }
+
+    fn cite_all(mut self, more: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(more);
         self
+    }
+
+    fn cite_ipc(self, ipc: Option<&Measurement>) -> Self {
+        self.cite_all(ipc.map(|ipc| cite_fact(text!("instructions per cycle: {value}", value = ipc), ipc)))
     }
 
     fn is_outside(&self) -> bool {
@@ -219,16 +232,8 @@ impl<'a> Facts<'a> {
 
 /// A characterization of the program; not a cause.
 const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
-/// What limits it on the CPUs that it uses.
-const CAUSES: [BoundBy; 7] = [
-    BoundBy::MemoryLatency,
-    BoundBy::MemoryBandwidth,
-    BoundBy::Cache,
-    BoundBy::OwnThreads,
-    BoundBy::Kernel,
-    BoundBy::Branches,
-    BoundBy::Frontend,
-];
+/// Its want of CPUs and its waits. All other causes within it limit it on the CPUs that it uses.
+const WAITS: [BoundBy; 3] = [BoundBy::Waiting, BoundBy::Lock, BoundBy::TooFewCpus];
 
 fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()
@@ -311,7 +316,10 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     }
     // What one thread waits for precedes that there was one thread. Kernel time without a known purpose is no answer.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
-    let is_cause = |cause: &Cause| cause.share >= FIRST && CAUSES.contains(&cause.by) && is_known(cause);
+    let is_inside =
+        |cause: &Cause| !cause.is_outside() && !SHAPES.contains(&cause.by) && !WAITS.contains(&cause.by);
+    let is_cause = |cause: &Cause| own(cause) >= FIRST && is_inside(cause) && is_known(cause);
+    let is_explained = causes.iter().any(is_cause);
     if causes.first().is_some_and(|first| SHAPES.contains(&first.by))
         && let Some(at) = causes.iter().position(is_cause)
     {
@@ -324,24 +332,33 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     }
     if let Some((_, others)) = causes.split_first_mut() {
         let held = |cause: &Cause| cause.is_outside() && cause.share >= SECOND;
-        others.sort_by(|a, b| held(b).cmp(&held(a)).then(own(b).total_cmp(&own(a))));
+        let late = |cause: &Cause| is_explained && SHAPES.contains(&cause.by);
+        others.sort_by(|a, b| {
+            held(b).cmp(&held(a)).then(late(a).cmp(&late(b))).then(own(b).total_cmp(&own(a)))
+        });
     }
     // Samples may find what no probe slows: a load that waits for memory needs no bandwidth.
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
+    // Beside what others took stands what it did itself.
+    let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let first = causes.next()?;
-    let second = causes.next().filter(|cause| own(cause) >= SECOND || cause.is_outside());
-    let answer = answer(first, second, probes::without_need(&facts).filter(|_| !needs_memory));
+    let is_told = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
+    let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_told).collect();
+    if others > besides.len() {
+        besides.extend(core::known(&facts).map(|says| Cause::new(BoundBy::Cpu, 1.0, says, "profile")));
+    }
+    let answer = answer(first, besides, probes::without_need(&facts).filter(|_| !needs_memory));
     evidence.extend(answer.evidence);
     Some(Bound { evidence, ..answer })
 }
 
-/// The first cause, the second beside it, and what follows both.
-fn answer(first: Cause, second: Option<Cause>, more: Option<Text>) -> Bound {
+/// The first cause, those beside it, and what follows all.
+fn answer(first: Cause, besides: impl IntoIterator<Item = Cause>, more: Option<Text>) -> Bound {
     let Cause { by, kind, mut says, advice, mut evidence, .. } = first;
     let mut advice = vec![advice];
-    if let Some(second) = second {
+    for second in besides {
         says.push(BESIDES);
         says.push(second.says);
         advice.push(second.advice);

@@ -53,15 +53,19 @@ pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Tex
         id if id.len() == 12 && id.iter().all(u8::is_ascii_hexdigit) => text!("container {within}", within),
         _ => text!("{within}", within = visible(within)),
     }));
-    match (&one.class, one.priority) {
-        (Some(class), Some(priority)) => {
-            about.push(text!("{class} priority {priority}", class = visible(class), priority));
-        }
-        (Some(class), None) => about.push(text!("{class}", class = visible(class))),
-        (None, _) => about.extend(one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()))),
-    }
+    let nice = || one.nice.map(|nice| text!("nice {nice}", nice = nice.to_string()));
+    about.extend(class(one).or_else(nice));
     about.extend(one.sampled.as_ref().and_then(|sampled| takes(sampled, used, ceilings)));
     about
+}
+
+/// Its scheduling class and priority, unless it is an ordinary one.
+pub(crate) fn class(one: &Process) -> Option<Text> {
+    let class = visible(&crate::bound::cut(one.class.as_ref()?));
+    Some(match one.priority {
+        Some(priority) => text!("{class} priority {priority}"),
+        None => text!("{class}"),
+    })
 }
 
 /// The bandwidths reached in a record's run, regardless of what other processes used: the reference for a competitor's share.

@@ -37,6 +37,8 @@ struct Position {
     node: usize,
     /// Rank of its node if nodes alternate.
     node_round: usize,
+    /// How many CPUs of its kind and rank its node has before it.
+    round: usize,
     package: u32,
 }
 
@@ -66,17 +68,13 @@ impl FillOrder {
             FillOrder::NodeSpread => {
                 // A CPU's round: the number of earlier CPUs with the same kind and sibling rank from its node.
                 positions.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
-                let mut given: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
-                let mut keyed: Vec<((usize, usize, usize, usize), Position)> = positions
-                    .into_iter()
-                    .map(|p| {
-                        let round = given.entry((p.sibling, p.kind, p.node_round)).or_insert(0);
-                        *round += 1;
-                        ((p.sibling, p.kind, *round, p.node_round), p)
-                    })
-                    .collect();
-                keyed.sort_by_key(|(key, _)| *key);
-                return keyed.into_iter().map(|(_, position)| position).collect();
+                let mut given: BTreeMap<_, usize> = BTreeMap::new();
+                for p in &mut positions {
+                    let round = given.entry((p.sibling, p.kind, p.node_round)).or_default();
+                    p.round = *round;
+                    *round += 1;
+                }
+                positions.sort_by_key(|p| (p.sibling, p.kind, p.round, p.node_round));
             }
         }
         positions
@@ -236,6 +234,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
                 sibling,
                 node: node_rank(home),
                 node_round: turn_rank(home),
+                round: 0,
                 package: home.0,
             }
         })

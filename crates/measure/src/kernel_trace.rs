@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::fs;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -136,16 +137,10 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// The threads that had the CPU from `from` to `to` (ns of CLOCK_MONOTONIC), except for these, largest share first. Time without an event
+    /// The threads that had the CPU during this time (ns of CLOCK_MONOTONIC), except for these, largest share first. Time without an event
     /// was spent below the kernel; for a sleeping thread (`asleep`), until its timer expired.
-    pub(crate) fn takers(
-        &self,
-        cpu: u32,
-        from: i64,
-        to: i64,
-        own: &HashSet<i32>,
-        asleep: bool,
-    ) -> Vec<Taker> {
+    pub(crate) fn takers(&self, cpu: u32, time: Range<i64>, own: &HashSet<i32>, asleep: bool) -> Vec<Taker> {
+        let Range { start: from, end: to } = time;
         let mut interrupts: Vec<Taker> = Vec::new();
         let mut task = None;
         let (mut idle, mut runs) = (false, !asleep);
@@ -294,14 +289,14 @@ mod tests {
     fn each_microsecond_of_a_gap_is_somebodys() {
         let events = TraceEvents::parse(TEXT);
         let own = HashSet::from([100]);
-        let takers = events.takers(3, us(1000.0), us(1800.0), &own, false);
+        let takers = events.takers(3, us(1000.0)..us(1800.0), &own, false);
         let of_network = [
             (TakerKind::Softirq, "NET_RX", 500.0),
             (TakerKind::Irq, "45 eth0-TxRx-3", 200.0),
             (TakerKind::Below, "", 100.0),
         ];
         assert_eq!(said(&takers), of_network);
-        let takers = events.takers(3, us(2000.0), us(3000.0), &own, false);
+        let takers = events.takers(3, us(2000.0)..us(3000.0), &own, false);
         assert_eq!(
             said(&takers),
             [(TakerKind::Task, "a next_pid=7 [004] x", 900.0), (TakerKind::Irq, "local timer", 100.0)]
@@ -314,19 +309,19 @@ mod tests {
         let events = TraceEvents::parse(TEXT);
         let own = HashSet::from([100]);
         assert_eq!(
-            said(&events.takers(3, us(300.0), us(900.0), &own, false)),
+            said(&events.takers(3, us(300.0)..us(900.0), &own, false)),
             [(TakerKind::Below, "", 600.0)]
         );
         // The ring's first event came later: earlier ones are lost.
-        assert_eq!(events.takers(3, us(-500.0), us(500.0), &own, false), []);
+        assert_eq!(events.takers(3, us(-500.0)..us(500.0), &own, false), []);
         assert_eq!(
-            said(&events.takers(9, us(300.0), us(900.0), &own, true)),
+            said(&events.takers(9, us(300.0)..us(900.0), &own, true)),
             [(TakerKind::LateTimer, "", 600.0)]
         );
         let idle = TraceEvents::parse(
             "<idle>-0 [001] d..1. 10.000000: cpu_idle: state=2 cpu_id=1\n<idle>-0 [001] d..1. 10.000400: cpu_idle: state=4294967295 cpu_id=1\n",
         );
-        let takers = idle.takers(1, us(100.0), us(450.0), &own, true);
+        let takers = idle.takers(1, us(100.0)..us(450.0), &own, true);
         assert_eq!(said(&takers), [(TakerKind::Idle, "", 300.0), (TakerKind::LateTimer, "", 50.0)]);
     }
 
@@ -336,7 +331,7 @@ mod tests {
             text in "([a-z -]{0,9}-[0-9]{1,3} \\[00[0-3]\\] d\\.\\. 1\\.00000[0-9]: (irq_handler_entry: irq=1 name=x|irq_handler_exit: irq=1|sched_switch: next_comm=b next_pid=[0-9] next_prio=1|\\PC{0,9})\n){0,20}",
         ) {
             let events = TraceEvents::parse(&text);
-            let takers = events.takers(1, 1_000_000_000, 1_000_007_000, &HashSet::new(), false);
+            let takers = events.takers(1, 1_000_000_000..1_000_007_000, &HashSet::new(), false);
             let all: f64 = takers.iter().filter_map(|taker| taker.ns).sum();
             prop_assert!(all == 7_000.0 || takers.is_empty(), "{:?}", takers);
         }

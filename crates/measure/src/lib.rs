@@ -44,7 +44,7 @@ pub use list::{AllImpossible, find, find_offline};
 pub use measure::Measure;
 pub use measurements::MEASUREMENTS;
 pub use memory_probe::MemoryProbe;
-pub use repeat::there_and_back;
+pub use repeat::{mark_samples, there_and_back};
 pub use wakeups::Wakeups;
 
 /// The explanation of each measurement, in the form of [`record::glossary`].

@@ -63,7 +63,7 @@ impl Longest {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
                 Some((trace, own)) => {
-                    (Witness::Trace, trace.takers(held.cpu, held.from, held.to, own, held.woken.is_some()))
+                    (Witness::Trace, trace.takers(held.cpu, held.from..held.to, own, held.woken.is_some()))
                 }
                 None => (Witness::Counts, held.counted),
             };

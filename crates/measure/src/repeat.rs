@@ -68,7 +68,7 @@ pub(crate) fn measurement(
 }
 
 /// The marks of all samples, given those of each.
-pub(crate) fn mark_samples<M: IntoIterator<Item = Mark>>(
+pub fn mark_samples<M: IntoIterator<Item = Mark>>(
     each: impl IntoIterator<Item = M>,
 ) -> Vec<SampleMark> {
     let numbered = (0u32..).zip(each);
@@ -107,15 +107,18 @@ impl Rates {
     }
 }
 
-const CLOCK_MOVED: Template = Template::new("noise-clock-moved", "clock changed in {seen} of {n} samples");
-const SWITCHED: Template =
-    Template::new("noise-switched", "another task ran on the CPU in {seen} of {n} samples");
-const STOLEN: Template = Template::new("noise-stolen", "steal time in {seen} of {n} samples");
-const MIGRATED: Template = Template::new("noise-migrated", "the thread migrated in {seen} of {n} samples");
-const THROTTLED: Template =
-    Template::new("noise-throttled", "the CPU was throttled in {seen} of {n} samples");
-const QUOTA: Template =
-    Template::new("noise-quota", "the cgroup's CPU quota throttled it in {seen} of {n} samples");
+/// What marks show of the causes of noise.
+const NOISE: [(Mark, Template); 6] = [
+    (Mark::ClockMoved, Template::new("noise-clock-moved", "clock changed in {seen} of {n} samples")),
+    (Mark::Switched, Template::new("noise-switched", "another task ran on the CPU in {seen} of {n} samples")),
+    (Mark::Stolen, Template::new("noise-stolen", "steal time in {seen} of {n} samples")),
+    (Mark::Migrated, Template::new("noise-migrated", "the thread migrated in {seen} of {n} samples")),
+    (Mark::Throttled, Template::new("noise-throttled", "the CPU was throttled in {seen} of {n} samples")),
+    (
+        Mark::Quota,
+        Template::new("noise-quota", "the cgroup's CPU quota throttled it in {seen} of {n} samples"),
+    ),
+];
 
 /// Adds the doubt "too noisy", with the cause as far as the marks show it, if the interval is wider than `target`; and
 /// that the result belongs to another CPU if most samples were taken off their own.
@@ -145,20 +148,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     if width <= target && scatter <= 2.0 * target {
         return None;
     }
-    let mut causes = Vec::new();
-    for (mark, words) in [
-        (Mark::ClockMoved, CLOCK_MOVED),
-        (Mark::Switched, SWITCHED),
-        (Mark::Stolen, STOLEN),
-        (Mark::Migrated, MIGRATED),
-        (Mark::Throttled, THROTTLED),
-        (Mark::Quota, QUOTA),
-    ] {
-        let seen = count(mark);
-        if seen > 0 {
-            causes.push(text!(words, seen, n));
-        }
-    }
+    let seen = |(mark, words)| Some((count(mark), words)).filter(|(seen, _)| *seen > 0);
+    let causes = NOISE.into_iter().filter_map(seen).map(|(seen, words)| text!(words, seen, n)).collect();
     let extent = if width > target {
         text!("the median is known to ±{width} only", width = Value::Share(width))
     } else {
@@ -169,7 +160,6 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
 }
 
 /// The range of some clocks, without the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
-/// below 10.
 /// below 10.
 pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {
@@ -215,7 +205,7 @@ mod tests {
         let doubt = m.doubt.unwrap();
         assert_eq!(doubt.kind(), DoubtKind::TooNoisy);
         let Some(Value::List(causes)) = doubt.value("cause") else { panic!("{doubt}") };
-        assert!(causes.len() == 1 && causes[0].is(&SWITCHED), "{doubt}");
+        assert!(causes.len() == 1 && causes[0].is(&NOISE[1].1), "{doubt}");
         assert_eq!(
             (causes[0].value("seen"), causes[0].value("n")),
             (Some(&Value::Count(2)), Some(&Value::Count(8)))

@@ -116,12 +116,11 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
         (Mark::Migrated, |pass| pass.disturbed.migrations.is_some_and(|n| n > 0)),
         (Mark::Stolen, |pass| pass.disturbed.stolen.is_some_and(|seconds| seconds > 0.0)),
     ];
-    let mut marks = Vec::new();
-    for (sample, pass) in (0u32..).zip(&row.passes) {
-        let seen = kinds.iter().filter(|(_, seen)| any(pass, *seen));
-        marks.extend(seen.map(|(mark, _)| SampleMark { sample, mark: *mark }));
-    }
-    marks
+    measure::mark_samples(
+        row.passes
+            .iter()
+            .map(|pass| kinds.iter().filter(move |(_, seen)| any(pass, *seen)).map(|(mark, _)| *mark)),
+    )
 }
 
 /// Returns the doubt "too noisy", with the reason, if passes scatter more than on an idle machine.

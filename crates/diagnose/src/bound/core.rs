@@ -7,6 +7,7 @@ use record::{Measurement, Text, text};
 
 use super::time::reported_of_others;
 use super::{Cause, Facts, detail, sampled, verdict};
+use crate::figures::cite_fact;
 
 /// Bytes transferred per last-level cache miss.
 const LINE: f64 = 64.0;
@@ -69,8 +70,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
     let share = if share >= 0.3 { share * facts.on_cpu() } else { 0.0 };
     let cause =
         Cause::new(BoundBy::MemoryLatency, share, says, "use-together").cite(describe_misses(misses), misses);
-    let Some(share) = back_end else { return Some(cause) };
-    Some(cause.cite(describe_stalled(share), share))
+    Some(cause.cite_all(back_end.map(|share| cite_fact(describe_stalled(share), share))))
 }
 
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
@@ -106,13 +106,13 @@ pub(super) fn compute(facts: &Facts) -> Cause {
         Some(others) => text!(verdict("cpu-beside-others"), used = in_use, cpus, others),
         None => text!(verdict("cpu-busy"), used = in_use, cpus),
     };
-    let computes = facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts));
-    let computes = computes.unwrap_or_else(|| text!(verdict("cpu-uncounted")));
-    let cause = Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile");
-    match facts.ipc() {
-        Some(ipc) => cause.cite(text!("instructions per cycle: {value}", value = ipc), ipc),
-        None => cause,
-    }
+    let computes = known(facts).unwrap_or_else(|| text!(verdict("cpu-uncounted")));
+    Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile").cite_ipc(facts.ipc())
+}
+
+/// What counters or samples show of a command for which nothing stands out.
+pub(super) fn known(facts: &Facts) -> Option<Text> {
+    facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }
 
 /// Instructions per cycle, compared with what workloads reach here.

@@ -107,14 +107,8 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if at.count == 0 || (is_cache && at.share < OF_CACHES) {
         return None;
     }
-    let level = *sentences(WORDS, "levels", &word(&of_level)).first()?;
-    let kind = match of_level {
-        MemoryLevel::L2 => BoundKind::L2,
-        MemoryLevel::L3 => BoundKind::L3,
-        MemoryLevel::Dram => BoundKind::Dram,
-        MemoryLevel::Remote => BoundKind::Remote,
-        MemoryLevel::CachesOrMemory => BoundKind::CachesOrMemory,
-    };
+    let level = word(&of_level);
+    let (level, kind) = (*sentences(WORDS, "levels", &level).first()?, super::kind(&level));
     // No process goes through more memory than it had at the most.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);

@@ -142,9 +142,23 @@ fn who_computes_beside_others_is_reported_what_they_used() {
 #[test]
 fn many_short_processes_are_not_called_a_thread() {
     let record = with_thread(command([0.6, 0.35, 0.0, 0.05]), "make 7", 0.1);
+    let sampled = |threads: u32, looks: u32, runs: u64| {
+        let looks = format!(r#"{{"all": {looks}, "idle": 0, "active": {looks}, "most_active": 1}}"#);
+        let threads = format!(r#"{{"most": 2, "seen": {threads}, "seen_seconds": 0.1}}"#);
+        let mut record = with_detail(with_detail(record.clone(), "looks", &looks), "threads", &threads);
+        record.measurements[0].summary.n = runs;
+        record
+    };
     let codes = ["bound-short-processes", "bound-besides", "bound-kernel"];
-    let bound = is_bound(&record, BoundBy::OneThread, &codes, &[]);
-    assert_eq!(bound.advice[0].code(), Some("bound-try-fewer-processes"));
+    for short in [sampled(9, 10, 1), sampled(9, 100, 10)] {
+        let bound = is_bound(&short, BoundBy::OneThread, &codes, &[]);
+        assert_eq!(bound.advice[0].code(), Some("bound-try-fewer-processes"));
+    }
+    // One process that was hardly sampled, alone or below a shell; and a record that does not say.
+    let codes = ["bound-hardly-sampled", "bound-besides", "bound-kernel"];
+    for single in [sampled(1, 1, 1), sampled(1, 30, 1), sampled(2, 5, 1), sampled(9, 2, 1), record] {
+        is_bound(&single, BoundBy::OneThread, &codes, &[("used", "0.95")]);
+    }
 }
 
 #[test]
@@ -207,7 +221,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     is_bound(
         &with_detail(command([1.0, 0.0, 3.1, 0.0]), "around", around),
         BoundBy::Quota,
-        &["bound-quota", "bound-besides", "bound-short-processes"],
+        &["bound-quota", "bound-besides", "bound-hardly-sampled"],
         &[],
     );
     let around = "{\"seconds\": 1.0, \"stolen_seconds\": 6.0, \"busy_seconds\": 2.0}";
@@ -429,7 +443,7 @@ fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let bound = bound(&record).unwrap();
     let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();
     assert!(bound.by == BoundBy::Kernel && said.starts_with(&codes), "{}", bound.says);
-    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, between waits for pipes. Besides: Short processes ran one after the other, on one CPU of 2; the other CPU sat idle.");
+    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, between waits for pipes. Besides: Blocked 27.0 % of the time, waiting for another process through a pipe.");
 }
 
 #[test]
@@ -451,6 +465,40 @@ fn what_it_is_bound_by_itself_stands_beside_others_on_its_cpus() {
     let record = with_count(command([0.02, 0.28, 0.7, 0.0]), "page-faults", 150_000.0);
     let codes = ["bound-cpu-contention", "bound-besides", "bound-kernel", "bound-kernel-faults"];
     is_bound(&record, BoundBy::CpuContention, &codes, &[]);
+}
+
+#[test]
+fn whoever_has_the_cpus_the_commands_own_cause_is_second_with_its_share() {
+    let mostly = |far: u32| {
+        let of = |count: u32| {
+            let share = f64::from(count) / 200.0;
+            format!(r#"{{"count": {count}, "share": {share}, "low": {share}, "high": {share}}}"#)
+        };
+        format!(r#"{{"samples": 200, "far": {}, "sequential": {}}}"#, of(far), of(0))
+    };
+    // On 64 CPUs nearly all of the machine was left, and still memory explains more than that it was one thread.
+    for (cpus, far, second) in [
+        ("2", 190, "bound-sampled-loads"),
+        ("64", 190, "bound-sampled-loads"),
+        ("64", 60, "bound-sampled-loads"),
+        ("1", 2, "bound-sampled-computes"),
+    ] {
+        let record = with_thread(command([0.4, 0.0, 0.6, 0.0]), "own 7", 0.4);
+        let looks = r#"{"all": 20, "idle": 0, "active": 20, "most_active": 1}"#;
+        let record = with_detail(with_detail(record, "looks", looks), "sampled", &mostly(far));
+        let codes = ["bound-cpu-contention", "bound-besides", second];
+        let bound = is_bound(&with_detail(record, "cpus", cpus), BoundBy::CpuContention, &codes, &[]);
+        let share = bound.says.sentences().iter().filter_map(|text| text.value("share")).next_back();
+        let percent = far / 2;
+        assert!(share.unwrap().to_string().starts_with(&format!("{percent} %")), "{}", bound.says);
+    }
+    // Two outside limits do not hide it.
+    let record = with_thread(command([0.4, 0.0, 0.6, 0.0]), "own 7", 0.4);
+    let record = with_detail(with_detail(record, "cpus", "1"), "sampled", &mostly(190));
+    let around = r#"{"seconds": 1.0, "busy_seconds": 0.7, "stolen_seconds": 0.3}"#;
+    let codes =
+        ["bound-cpu-contention", "bound-besides", "bound-stolen", "bound-besides", "bound-sampled-loads"];
+    is_bound(&with_detail(record, "around", around), BoundBy::CpuContention, &codes, &[]);
 }
 
 #[test]

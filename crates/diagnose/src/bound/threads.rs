@@ -43,6 +43,17 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     }
 }
 
+/// Of short processes, at least one in this many samples is another one; a few are no succession.
+const EACH_NEW: f64 = 4.0;
+const FEW_THREADS: u64 = 3;
+
+/// Whether samples found new threads again and again: otherwise one that was hardly sampled may have done the work.
+fn are_short_processes(facts: &Facts) -> bool {
+    let seen = facts.time.detail.get(record::detail::THREADS_SEEN).map_or(0, |threads| threads.seen);
+    let looks = facts.looks().all as f64 / facts.time.summary.n.max(1) as f64;
+    seen >= FEW_THREADS && looks >= FEW_LOOKS && seen as f64 * EACH_NEW >= looks
+}
+
 pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let wanted = (facts.cpu() + facts.without_a_cpu()) / facts.wall;
     if facts.cpus < 2.0 || wanted < 0.6 || !is_one_at_a_time(facts) {
@@ -66,8 +77,14 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             (text!(verdict("one-thread"), name, cpus, idle), advice, seen)
         }
         None if seen < facts.cpu() * 0.5 => {
-            let seen = text!(verdict("short-seen"), seen = seconds(seen));
-            (text!(verdict("short-processes"), cpus, idle), "fewer-processes", seen)
+            let seen = text!("samples cover {seen} of its CPU time", seen = seconds(seen));
+            match are_short_processes(facts) {
+                true => (text!(verdict("short-processes"), cpus, idle), "fewer-processes", seen),
+                false => {
+                    let used = significant(facts.used());
+                    (text!(verdict("hardly-sampled"), used, cpus, idle), "longer", seen)
+                }
+            }
         }
         None => {
             let seen = text!("its threads were on-CPU for {seen} in total", seen = seconds(seen));

@@ -90,10 +90,12 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left));
     // However many threads it has, if others used more CPUs than it had, it primarily lacks those.
-    let own = runnable - taken * facts.wall > runnable / 2.0 && taken <= facts.used();
+    let is_single = facts.threads.len() == 1;
+    let own = runnable - taken * facts.wall > runnable / 2.0
+        && taken <= facts.used()
+        && !(is_single && facts.looks().most_active <= 1);
     // A single thread does not delay itself, and neither do threads whose wait others explain.
-    let by_others =
-        facts.threads.len() == 1 || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
+    let by_others = is_single || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let cause = if own {
@@ -187,18 +189,13 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     } else if switches * SWITCH > NAMED * facts.system {
         let switches = a_second(switches);
         let again = |word: &str| facts.waits().get(word).map_or(0, |waits| waits.again);
-        let waits = rows(WORDS, "between").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)));
-        let between = waits.max_by_key(|(word, _)| again(word)).filter(|(word, _)| again(word) > 0);
+        let waits = rows(WORDS, "between").into_iter().filter_map(|row| <[&str; 3]>::try_from(row).ok());
+        let between = waits.max_by_key(|[word, ..]| again(word)).filter(|[word, ..]| again(word) > 0);
         says.push(match between {
-            Some((_, what)) => text!(verdict("switches-between"), switches, what),
+            Some([_, what, _]) => text!(verdict("switches-between"), switches, what),
             None => text!("It made {switches} context switches per second.", switches),
         });
-        Some(match between {
-            Some(("lock", _)) => BoundKind::Futex,
-            Some(("network", _)) => BoundKind::Network,
-            Some(("sleep", _)) => BoundKind::Timers,
-            _ => BoundKind::ContextSwitches,
-        })
+        Some(between.map_or(BoundKind::ContextSwitches, |[.., kind]| super::kind(kind)))
     } else {
         None
     };

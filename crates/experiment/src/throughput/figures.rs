@@ -2,7 +2,7 @@
 
 use record::detail;
 use record::text::Value;
-use record::{Doubt, Label, Labels, Machine, Mark, Measurement, SampleMark, Template, Text, metrics, text};
+use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, metrics, text};
 
 use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
@@ -73,10 +73,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
         let median = record::Summary::from_samples(&imbalance).median;
         throughput.detail.set(detail::FASTEST_TO_SLOWEST, median);
     }
-    let marks = (0..)
-        .zip(runs)
-        .flat_map(|(sample, run)| run.marks.iter().map(move |mark| SampleMark { sample, mark: *mark }));
-    throughput.marks = marks.collect();
+    throughput.marks = measure::mark_samples(runs.iter().map(|run| run.marks.iter().copied()));
     throughput.doubt = doubt_spread(&throughput);
     throughput
 }

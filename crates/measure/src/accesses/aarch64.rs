@@ -23,6 +23,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
         0b1010 | 0b1011 => of_branches(word),
         0b0101 | 0b1101 => of_registers(word),
         0b0111 | 0b1111 => of_floats(word),
+        0b0010 => of_scalable(word),
         of if of & 0b0101 == 0b0100 => of_memory(word),
         _ => Instruction::default(),
     };
@@ -342,6 +343,40 @@ fn of_floats(word: u32) -> Instruction {
         _ => Kind::Other,
     };
     Instruction { reads: reads.and(vector(0)), ..plain(kind) }
+}
+
+/// The size of the elements of LD1, as a shift, by its field `dtype`.
+const ELEMENTS: [u8; 16] = [0, 0, 0, 0, 2, 1, 1, 1, 1, 1, 2, 2, 0, 0, 0, 3];
+
+/// Vectors whose length depends on the processor (SVE). Only addresses that count from general registers are known, up to that length.
+fn of_scalable(word: u32) -> Instruction {
+    let vector = |low: u32| Registers::vector(register(word, low));
+    let (from, index) = (register(word, 5), register(word, 16));
+    // CNTD, INCD and similar; ADDVL and similar: general registers by the unknown length.
+    if word & 0xff20_e000 == 0x0420_e000 || word & 0xff20_f000 == 0x0420_5000 {
+        return unknown(word, general(register(word, 0)).and(general(index)));
+    }
+    let reads = vector(5).and(vector(16));
+    if !bit(word, 31) {
+        // WHILELO, PTEST and similar set the flags.
+        let flags = if word >> 24 == 0x25 { Registers::FLAGS } else { Registers::default() };
+        let sets = vector(0).and(flags);
+        return Instruction { reads: reads.and(vector(0)), sets, ..Instruction::default() };
+    }
+    let (group, form) = (field(word, 29, 3), field(word, 13, 3));
+    let writes = group == 0b111;
+    let operand = |index| Operand { base: Place::Register(from), index, offset: 0 };
+    let at = match (group, form) {
+        (0b101, 1 | 5 | 7) | (0b111, 7) => Some(operand(None)),
+        (0b101, 2) => Some(operand(Some((index, ELEMENTS[field(word, 21, 4) as usize])))),
+        _ => None,
+    };
+    Instruction {
+        memory: Some(Memory { at, bytes: 16, reads: !writes, writes, order: Order::Vector }),
+        reads: Registers::general(from).and(at.map_or(reads, |at| at.registers())),
+        sets: if writes { Registers::default() } else { vector(0) },
+        ..Instruction::default()
+    }
 }
 
 fn of_memory(word: u32) -> Instruction {

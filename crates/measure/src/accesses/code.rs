@@ -160,8 +160,8 @@ pub(super) struct Strides {
     pub(super) short: u32,
     pub(super) part: u32,
     pub(super) other: u32,
-    /// The last short stride, bytes.
-    pub(super) length: u64,
+    /// The last short stride, bytes; backwards if negative.
+    pub(super) length: i64,
     /// How often they were searched for.
     pub(super) searches: u32,
 }
@@ -224,21 +224,17 @@ impl Site {
         let (mut load, waits) = listing.attribute();
         load.iter_mut().for_each(|load| load.replay = listing.replay(load.at));
         let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
-        let (spins, flushes, chained) = (listing.spins(), listing.flushes(), listing.is_chained());
-        let (calls, number) = (listing.is_call_before(), listing.call_number());
-        let names_memory = listing.all[listing.here].1.memory.is_some();
-        let code = Some(code);
         Self {
-            code,
             load,
             own,
             waits,
-            chained,
-            spins,
-            flushes,
-            calls,
-            number,
-            names_memory,
+            chained: listing.is_chained(),
+            spins: listing.spins(),
+            flushes: listing.flushes(),
+            calls: listing.is_call_before(),
+            number: listing.call_number(),
+            names_memory: listing.all[listing.here].1.memory.is_some(),
+            code: Some(code),
             ..Self::default()
         }
     }

@@ -159,9 +159,8 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     let waits = |what: Waits| sure(count(&|one| one.seen.waits == what && one.seen.load.is_none()));
     let memory = |level: Fits| {
         let of_level = all.iter().filter_map(|one| {
-            one.place
-                .filter(|(_, fits)| *fits == level)
-                .map(|(touch, _)| (owner(one.seen, &touch), touch.address))
+            let (touch, _) = one.place.filter(|(_, fits)| *fits == level)?;
+            Some((owner(one.seen, &touch), touch.address))
         });
         working_set(of_level.collect())
     };
@@ -179,9 +178,8 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     // The level of most of them; far ones cost most.
     let main =
         [(far.count, Fits::Nothing), (last_cache.count, Fits::LastCache), (own_cache.count, Fits::OwnCache)];
-    let most = main.iter().map(|(count, _)| *count).max().filter(|most| *most > 0);
-    let main = main.iter().find(|(count, _)| Some(*count) >= most.map(|most| most.div_ceil(2)) && *count > 0);
-    let main = main.filter(|_| most.is_some()).map(|(_, fits)| *fits);
+    let most = main.iter().map(|(count, _)| *count).max().unwrap_or(0);
+    let main = main.iter().find(|(count, _)| *count > 0 && 2 * count >= most).map(|(_, fits)| *fits);
     let bytes = main.and_then(memory);
     let remote = count(&|one| one.is_far() && one.seen.remote);
     let seen: Vec<&Seen> = all.iter().map(|one| one.seen).collect();

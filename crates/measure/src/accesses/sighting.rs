@@ -64,11 +64,18 @@ pub(super) struct Touch {
 /// Bytes of a cache line.
 const LINE: u64 = 64;
 
-/// The weight of a sample at a load that goes through memory in strides of so many bytes. A program that waits for memory does so
-/// where it first touches a line. One that computes is sampled at all elements of a line alike: then the weights add up to zero.
-fn weight(address: u64, stride: u64) -> f64 {
-    match address % LINE < stride {
-        false if (1..LINE).contains(&stride) => -(stride as f64) / (LINE - stride) as f64,
+/// The weight of a sample at a load of so many bytes that goes through memory in strides of this length, backwards if negative. A program
+/// that waits for memory does so where it first touches a line. One that computes is sampled at all elements of a line alike: then the
+/// weights add up to zero.
+fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
+    let length = stride.unsigned_abs();
+    // Elements may lie across two lines: forwards the last byte is the first in a new one, backwards the first byte.
+    let is_first = match stride {
+        0.. => address.wrapping_add(bytes.into()).wrapping_sub(1) % LINE < length,
+        _ => address % LINE >= LINE.saturating_sub(length),
+    };
+    match is_first {
+        false if (1..LINE).contains(&length) => -(length as f64) / (LINE - length) as f64,
         _ => 1.0,
     }
 }
@@ -104,7 +111,7 @@ pub(super) fn see(
             (Order::Unknown, short) => short == Some(true),
         };
         let Strides { length, .. } = load.strides;
-        let of_sample = found.address.wrapping_sub(if found.is_had { 0 } else { length });
+        let of_sample = found.address.wrapping_add_signed(if found.is_had { 0 } else { -length });
         let touch = Touch {
             place: load.at,
             address: found.address,
@@ -112,7 +119,7 @@ pub(super) fn see(
             writes: load.memory.writes,
             sequential,
             shared: there == Some(Mapped::Shared),
-            weight: weight(of_sample, length),
+            weight: weight(of_sample, load.memory.bytes, length),
         };
         Some((touch, there.is_some(), found))
     };
@@ -138,8 +145,9 @@ pub(super) fn see(
         touch.sequential |= own.memory.order == Order::Vector;
         (found.is_had && !is_near(own, touch.address)).then_some(touch)
     });
-    // A sequential sum waits for the previous sum, and hardly for its loads.
+    // A sequential sum waits for the previous sum, and hardly for its loads, unless they wait where lines begin.
     let sums = site.chained && site.load.is_some_and(|load| load.strides.steps()) && !hidden;
+    let is_within = site.load.is_some_and(|load| (1..LINE).contains(&load.strides.length.unsigned_abs()));
     let (load, waits) = if sums { (None, Waits::Float) } else { (site.load.map(|load| load.at), site.waits) };
     Seen {
         at,
@@ -154,7 +162,7 @@ pub(super) fn see(
         remote: false,
         flushed: site.flushes && (site.load.is_some() || site.waits == Waits::Atomic),
         waits,
-        touches: if sums { [None; 2] } else { [awaited, own] },
+        touches: if sums && !is_within { [None; 2] } else { [awaited, own] },
     }
 }
 
@@ -257,8 +265,8 @@ fn next_address<'a>(
             // If it continues elsewhere after some short strides, those were a part.
             parts |= in_short == Some(true) && !is_short;
             if is_short {
-                strides.length = before.abs_diff(now);
-                covered += strides.length;
+                strides.length = now.wrapping_sub(before) as i64;
+                covered += strides.length.unsigned_abs();
             }
             in_short = Some(is_short);
         }

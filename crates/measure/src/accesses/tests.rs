@@ -219,9 +219,10 @@ fn streams_go_in_short_strides_and_walks_of_pages_do_not() {
         see(&mut site);
         see(&mut site).touches[0].unwrap().sequential
     };
-    // A sum one by one waits for the sum before.
+    // A sum one by one waits for the sum before, unless it waits where lines begin.
     let sum = seen(SUM, &sample(7, &[(RAX, 0x7f00_0000_0000), (2, 0x7f00_1000_0000)]), &[]);
-    assert_eq!((sum.waits, sum.load, sum.touches), (Waits::Float, None, [None; 2]));
+    let weight = sum.touches[0].map(|touch| touch.weight);
+    assert_eq!((sum.waits, sum.load, weight), (Waits::Float, None, Some(1.0)));
     // mov (%rax),%bl; add $0x1000,%rax; cmp %rdx,%rax; jne; and with add $0x40.
     let pages = "8a 18 48 05 00 10 00 00 48 39 d0 75 f3 c3";
     let lines = "8a 18 48 05 40 00 00 00 48 39 d0 75 f3 c3";
@@ -273,6 +274,24 @@ fn arms_loads_are_attributed_and_followed() {
     assert_eq!(arm(&[0xf821_0002, 0x9100_0442], 1).waits, Waits::Atomic);
     assert_eq!(arm(&[0xd503_3bbf, 0xd280_0020], 1).waits, Waits::Atomic);
     assert!(arm(&[0xd503_203f, 0xb940_0001, 0x34ff_ffc1], 1).spins);
+}
+
+#[test]
+fn arms_long_vectors_are_known_or_said_to_be_unknown() {
+    // As gcc -O3 -march=armv8-a+sve makes of `for (…) s += a[i]`: ld1d {z1.d}, p0/z, [x0, x1, lsl #3]; incd x1; add z0.d, p0/m, z0.d, z1.d;
+    // whilelo p0.d, w1, w2; b.any .-16
+    let sum = [0xa5e1_4001, 0x04f0_e3e1, 0x04c0_0020, 0x25e2_0c20, 0x54ff_ff81];
+    let load = arm(&sum, 2).load.unwrap();
+    assert_eq!((load.at, load.memory.order), (START, super::instruction::Order::Vector));
+    let operand = load.memory.at.unwrap();
+    assert_eq!((operand.base, operand.index), (Place::Register(0), Some((1, 3))));
+    assert!(!load.intact, "incd has moved its index");
+    // ld1d {z1.d}, p0/z, [x0, z2.d, lsl #3]; add z0.d, z0.d, z1.d: a gather's addresses are unknown, and no 0 %.
+    let gather = arm(&[0xc5e2_c001, 0x04e1_0000], 1);
+    assert!(gather.load.is_some_and(|load| load.memory.at.is_none() && load.at == START));
+    let one = Seen { hidden: true, load: Some(START), ..samples(1, |_| None).remove(0) };
+    let far = judged(&vec![one; 100]).far;
+    assert_eq!((far.count, far.high), (0, 1.0));
 }
 
 #[test]
@@ -396,6 +415,30 @@ fn what_goes_through_memory_in_order_waits_for_it_at_the_first_element_of_a_line
     assert_eq!((waits.far.count, waits.sequential.count), (320, 320));
     assert_eq!((computes.far.count, computes.sequential.count), (0, 0));
     assert!(computes.far.high > 0.0);
+    // sub $8,%rax; add (%rax),%rcx; cmp %rdx,%rax; jne: backwards the last element of a line is the first.
+    const BACKWARDS: &str = "48 83 e8 08 48 03 08 48 39 d0 75 f4 c3";
+    // vpaddd (%rax),%ymm0,%ymm0; add $32,%rax; cmp %rdx,%rax; jne: behind malloc's 16 bytes each second vector is in two lines.
+    const VECTORS: &str = "90 90 90 90 90 90 90 90 c5 fd fe 00 48 83 c0 20 48 39 d0 75 f3 c3";
+    // addsd (%rax),%xmm0; add $8,%rax; cmp %rdx,%rax; jne: a sum of doubles, of which many threads wait for memory.
+    const DOUBLES: &str = "f2 0f 58 00 48 83 c0 08 48 39 d0 75 f3 c3";
+    for (code, ip, end, offsets, first) in [
+        (INTEGERS, 3, 0x10_0000, 0..8, 0),
+        (BACKWARDS, 7, -0x10_0000, 0..8, 7),
+        (VECTORS, 12, 0x10_0000, 0..2, 1),
+        (DOUBLES, 4, 0x10_0000, 0..8, 0),
+    ] {
+        let each = 64 / offsets.end;
+        let touch = |number: u64, element: u64| {
+            let address = somewhere(number, 512) + element * each + if each == 32 { 16 } else { 0 };
+            let end = address.wrapping_add_signed(end);
+            let seen = seen(code, &sample(ip, &[(RAX, address), (2, end)]), &[]);
+            seen.touches.into_iter().flatten().find(|touch| touch.address == address)
+        };
+        let of =
+            |element: &dyn Fn(u64) -> u64| judged(&samples(320, |number| touch(number, element(number))));
+        let (waits, computes) = (of(&|_| first), of(&|number| number % offsets.end));
+        assert_eq!((waits.far.count, waits.sequential.count, computes.far.count), (320, 320, 0), "{code}");
+    }
     // Elements as long as a line are all the first.
     let lines = samples(320, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) }));
     assert_eq!(judged(&lines).far.count, 320);

@@ -165,24 +165,18 @@ fn flow(one: &iced_x86::Instruction) -> Flow {
     }
 }
 
+/// Conditions are encoded in pairs: a test and its opposite.
 fn condition(code: ConditionCode) -> Condition {
-    use ConditionCode as Code;
-    let (test, is) = match code {
-        Code::e => (Test::Equal, true),
-        Code::ne => (Test::Equal, false),
-        Code::b => (Test::Below, true),
-        Code::ae => (Test::Below, false),
-        Code::be => (Test::BelowOrEqual, true),
-        Code::a => (Test::BelowOrEqual, false),
-        Code::l => (Test::Less, true),
-        Code::ge => (Test::Less, false),
-        Code::le => (Test::LessOrEqual, true),
-        Code::g => (Test::LessOrEqual, false),
-        Code::s => (Test::Negative, true),
-        Code::ns => (Test::Negative, false),
+    let test = match (code as u8).wrapping_sub(1) / 2 {
+        1 => Test::Below,
+        2 => Test::Equal,
+        3 => Test::BelowOrEqual,
+        4 => Test::Negative,
+        6 => Test::Less,
+        7 => Test::LessOrEqual,
         _ => return Condition::Unknown,
     };
-    Condition::Of(test, is)
+    Condition::Of(test, code as u8 % 2 == 1)
 }
 
 /// Operations that take more than a few cycles: division, roots, transcendental functions.

@@ -127,30 +127,25 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         ("off-cpu", |times| times.off_cpu),
     ];
     let sampled_by_few_ticks = typical.ended.usage.user + typical.ended.usage.system < FEW_TICKS;
+    let in_state = |state: &str, samples: Vec<f64>| {
+        Measurement::new(metrics::WORKLOAD_CPU_TIME, place().with_label(Label::State, state), samples)
+    };
     for (state, of) in states {
-        let place = place().with_label(Label::State, state);
-        let samples = all.iter().map(of).collect();
-        let mut time = Measurement::new(metrics::WORKLOAD_CPU_TIME, place, samples);
+        let mut time = in_state(state, all.iter().map(of).collect());
         if sampled_by_few_ticks && ["user", "system"].contains(&state) {
             time.doubt = Some(record::Text::from(SAMPLED_BY_FEW_TICKS).into());
         }
         figures.measurements.push(time);
     }
     let blocked: Option<Vec<f64>> = all.iter().map(|times| times.blocked).collect();
-    figures.measurements.extend(blocked.map(|samples| {
-        Measurement::new(metrics::WORKLOAD_CPU_TIME, place().with_label(Label::State, "blocked"), samples)
-    }));
+    figures.measurements.extend(blocked.map(|samples| in_state("blocked", samples)));
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
-        for (state, ns) in
-            [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns), ("blocked", thread.blocked_ns)]
-        {
-            let place = place().with_label(Label::State, state).with_label(Label::Thread, name.clone());
-            figures.measurements.push(Measurement::new(
-                metrics::WORKLOAD_CPU_TIME,
-                place,
-                vec![ns as f64 / 1e9],
-            ));
+        let (on_cpu, runnable, blocked) = (thread.on_cpu_ns, thread.runnable_ns, thread.blocked_ns);
+        for (state, ns) in [("on-cpu", on_cpu), ("runnable", runnable), ("blocked", blocked)] {
+            let mut time = in_state(state, vec![ns as f64 / 1e9]);
+            time.labels = time.labels.with_label(Label::Thread, name.clone());
+            figures.measurements.push(time);
         }
     }
     counted(runs, &mut figures);
@@ -307,10 +302,14 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
         if has(figures, event) {
             continue;
         }
-        let place = place().with_label(Label::Event, event);
-        let count = Measurement::new(metrics::COUNTER_COUNT, place, runs.iter().map(of).collect());
-        figures.measurements.push(count.with_detail(detail::SOURCE, "rusage"));
+        figures.measurements.push(count(event, runs.iter().map(of).collect(), "rusage"));
     }
+}
+
+/// Counts of an event from one of the kernel's accounts.
+fn count(event: &str, samples: Vec<f64>, source: &str) -> Measurement {
+    let place = place().with_label(Label::Event, event);
+    Measurement::new(metrics::COUNTER_COUNT, place, samples).with_detail(detail::SOURCE, source)
 }
 
 fn has(figures: &Figures, event: &str) -> bool {
@@ -325,9 +324,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
     let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
     if let Some(samples) = samples {
-        let moved =
-            Measurement::new(metrics::COUNTER_COUNT, place().with_label(Label::Event, EVENT), samples);
-        figures.measurements.push(moved.with_detail(detail::SOURCE, "sched"));
+        figures.measurements.push(count(EVENT, samples, "sched"));
     } else {
         let reason =
             text!("migrations are counted for sampled threads only, and some threads were never sampled");

@@ -351,10 +351,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
             };
             let place = setting.place().with_label(Label::Cpu, *cpu).with_label(Label::Corrected, corrected);
             let mut m = Measurement::new(metrics::WAKEUP_LATENCY, place, values);
-            if !together {
-                m.distribution = make_distribution(&m.samples);
-            }
-            keep_halves(&mut m);
+            keep(&mut m, !together);
             m = m
                 .with_detail(detail::INTERVAL_US, context.wakeups.interval() / 1000)
                 .with_detail(detail::CYCLES, seen.latencies.len())
@@ -378,14 +375,16 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
         let mut m = Measurement::new(metrics::WAKEUP_LATENCY, place, all)
             .with_detail(detail::CPUS, cpus.iter().copied().collect::<CpuList>().to_string())
             .with_detail(detail::MISSED, missed);
-        m.distribution = make_distribution(&m.samples);
-        keep_halves(&mut m);
+        keep(&mut m, true);
         context.push(m);
     }
 }
 
-/// Saves the samples' halves, which show how well the result is repeated.
-fn keep_halves(m: &mut Measurement) {
+/// Saves the samples' halves, which show how well the result is repeated, and their distribution if wanted.
+fn keep(m: &mut Measurement, distribution: bool) {
+    if distribution {
+        m.distribution = make_distribution(&m.samples);
+    }
     if let Some(halves) = m.halves() {
         m.detail.set_parts(detail::HALVES, &halves);
     }

@@ -184,11 +184,7 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     if ipc.is_none() && stalled.is_none() && !memory_follows {
         says.push(sampled::computes(facts).unwrap_or_else(|| text!(verdict("computing-untold"))));
     }
-    let cause = Cause::new(BoundBy::Cpu, 1.0, says, "profile");
-    match ipc {
-        Some(ipc) => cause.cite(text!("instructions per cycle: {value}", value = ipc), ipc),
-        None => cause,
-    }
+    Cause::new(BoundBy::Cpu, 1.0, says, "profile").cite_ipc(ipc)
 }
 
 #[cfg(test)]

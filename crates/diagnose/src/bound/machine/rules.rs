@@ -11,6 +11,7 @@ use super::{Reference, busy};
 use crate::bound::core::describe_stalled;
 use crate::bound::{Cause, Facts, WORDS, detail as place, time, verdict};
 use crate::culprits;
+use crate::figures::cite_fact;
 use crate::tables::rows;
 
 /// A quota matters if it throttles at least this share of a group's periods.
@@ -72,14 +73,6 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
 /// A real-time process is named if it uses at least this share of the CPUs' time.
 const REAL_TIME: f64 = 0.1;
 
-/// Why it runs before others.
-fn priority(urgent: &Process) -> Text {
-    match (&urgent.class, urgent.priority) {
-        (Some(class), Some(priority)) => text!("{class} priority {priority}", class = cut(class), priority),
-        _ => text!("a real-time priority"),
-    }
-}
-
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let delay = facts.without_a_cpu();
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
@@ -98,7 +91,8 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let mut says = text!(verdict("run-queue"), share = of, runnable, cpus = interval.cpus);
     let (by, advice) = match (urgent, busiest(interval)) {
         (Some(urgent), _) => {
-            let (who, priority) = (name(urgent), priority(urgent));
+            let priority = culprits::class(urgent).unwrap_or_else(|| text!("a real-time priority"));
+            let who = name(urgent);
             says.push(text!(verdict("urgent"), who, priority, share = Value::Share(urgent.cpu / capacity)));
             (BoundBy::CpuContention, "real-time")
         }
@@ -196,7 +190,8 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             says.push(text!("To show the bandwidth in use, run linespeed once while the machine is idle."))
         }
     }
-    if let Some(node) = fullest_node(interval) {
+    let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
+    if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {
         says.push(text!("Node {node} has the highest memory load.", node = node.to_string()));
     }
     // The CPUs that work wait for what the probe waits for.
@@ -204,13 +199,8 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
     let full = fill.map_or(heard_full, |fill| if fill >= FULL { fill } else { 0.0 });
     let cause = Cause::new(BoundBy::MemoryBandwidth, user * full, says, "spread-memory");
-    Some(match heard {
-        Some((_, _, ratio)) => {
-            let seen = text!("memory probe: {ratio} the idle latency", ratio = Value::Factor(ratio));
-            cause.cite(seen, "probe.latency_ns".to_owned())
-        }
-        None => cause,
-    })
+    let seen = |ratio| text!("memory probe: {ratio} the idle latency", ratio = Value::Factor(ratio));
+    Some(cause.cite_all(heard.map(|(_, _, ratio)| cite_fact(seen(ratio), "probe.latency_ns".to_owned()))))
 }
 
 /// The probe latency of the busiest node, its latency without load, ns, and their ratio.
@@ -218,13 +208,6 @@ fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> 
     let (_, now) = interval.probe.as_ref()?.slowest()?;
     let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
     Some((now, idle, now / idle))
-}
-
-/// The node with the longest load latency, if there are several.
-fn fullest_node(interval: &Interval) -> Option<u32> {
-    let probe = interval.probe.as_ref()?;
-    let (node, _) = probe.slowest()?;
-    (probe.latency_ns.len() > 1).then_some(node)
 }
 
 /// Above this share of accesses to other nodes, remote memory is the cause.

@@ -135,7 +135,7 @@ fn is_sampled(test: &str, program: &str, named: &[&str], never: &[&str]) {
         return skipped(test, &format!("{} samples of it were read", seen.decoded()));
     }
     // It is one process that works until the end.
-    if told.says("bound-short-processes") {
+    if told.says("bound-hardly-sampled") {
         return skipped(test, "its threads were not looked at while most of it ran");
     }
     // What threads take from each other they take while two of them run.
