@@ -214,13 +214,18 @@ mod tests {
         let cpu = os::current_cpu().unwrap();
         let spin = ["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"];
         let Ok(mut child) = std::process::Command::new("taskset").args(spin).spawn() else { return };
-        let mut times = RunTimes::new(cpu, Duration::from_nanos(1));
-        std::thread::sleep(Duration::from_millis(300));
-        let found = times.grown();
         let pid = child.id() as i32;
+        let mut found = Vec::new();
+        // Beside other work it may not get this CPU at once.
+        let seen = (0..50).any(|_| {
+            let mut times = RunTimes::new(cpu, Duration::from_nanos(1));
+            std::thread::sleep(Duration::from_millis(200));
+            found = times.grown();
+            assert!(times.grown().is_empty(), "no time is left");
+            found.iter().any(|taker| taker.pid == Some(pid) && taker.ns > Some(20e3))
+        });
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(found.iter().any(|taker| taker.pid == Some(pid) && taker.ns > Some(20e3)), "{found:?}");
-        assert!(times.grown().is_empty(), "no time is left");
+        assert!(seen, "{found:?}");
     }
 }

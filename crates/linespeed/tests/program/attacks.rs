@@ -101,17 +101,22 @@ fn after_kill_9_no_process_of_the_command_survives_whatever_it_names_itself_and_
     );
     let started = Started::new(linespeed(["stat", "--", "sh", "-c", &script]));
     let from = Instant::now();
-    while !marks.join("ready").exists() && from.elapsed() < Duration::from_secs(60) {
+    // Until the last of them has become what it runs.
+    let all = ["one", "two", "three", "four", "five"];
+    let pid_of = |mark: &str| {
+        std::fs::read_to_string(marks.join(mark)).ok().and_then(|text| text.trim().parse::<i32>().ok())
+    };
+    let is_itself = |mark: &&str| {
+        let name = pid_of(mark).and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok());
+        name.is_some_and(|name| ["sleep", "linespeed-guard"].contains(&name.trim()))
+    };
+    while !(marks.join("ready").exists() && all.iter().all(is_itself)) {
+        assert!(from.elapsed() < Duration::from_secs(60), "they do not start");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The last of them has become what it runs.
-    std::thread::sleep(Duration::from_millis(300));
     started.send(libc::SIGKILL);
     started.ended();
-    let pids = ["one", "two", "three", "four", "five"].map(|mark| {
-        let text = std::fs::read_to_string(marks.join(mark)).unwrap();
-        text.trim().parse::<i32>().unwrap()
-    });
+    let pids = all.map(|mark| pid_of(mark).unwrap());
     let runs = |pid: &i32| os::child::Stat::read(*pid).is_some_and(|line| !line.has_ended());
     let from = Instant::now();
     while pids.iter().any(runs) && from.elapsed() < Duration::from_secs(30) {

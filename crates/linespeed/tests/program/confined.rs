@@ -4,6 +4,7 @@ use record::Label;
 use std::path::Path;
 
 use record::Record;
+use record::diagnosis::BoundBy;
 
 use crate::support::confine::{self, Confine};
 use crate::support::{
@@ -98,10 +99,11 @@ fn each_call_that_is_denied_alone_costs_only_its_own() {
     let costs = ["run", "costs", "wakeup", "--quick", "--json"];
     let unpinned = measured(linespeed(costs).denied(&[libc::SYS_sched_setaffinity])).succeeds().record();
     says_lost(&unpinned, "costs", "cannot be pinned");
+    let wakeup = ["run", "wakeup", "--quick", "--json"];
     // A cgroup without real-time time refuses it even to root.
-    let free = measured(linespeed(costs)).succeeds().record();
+    let free = measured(linespeed(wakeup)).succeeds().record();
     assert_eq!(lost(&unpinned, "wakeup fifo"), lost(&free, "wakeup fifo"));
-    let slack = measured(linespeed(costs).denied(&[libc::SYS_prctl])).succeeds().record();
+    let slack = measured(linespeed(wakeup).denied(&[libc::SYS_prctl])).succeeds().record();
     says_lost(&slack, "wakeup tuned", "timer slack");
     let unknown = linespeed(["run", "latency", "--quick", "--json"]).denied(&[
         libc::SYS_perf_event_open,
@@ -193,7 +195,8 @@ fn a_clock_source_that_is_not_the_tsc_stands_in_the_record() {
     assert!(
         record.measurements_of("cost.clock_read").all(|m| m.labels.word(Label::Clocksource) == Some("hpet"))
     );
-    assert!(!record.diagnosis.findings.is_empty(), "a slow clock source is no finding");
+    let is_found = record.diagnosis.findings.iter().any(|finding| finding.rule == "clocksource");
+    assert!(is_found, "a slow clock source is no finding");
 }
 
 #[test]
@@ -238,10 +241,22 @@ fn where_proc_hides_processes_ones_own_are_watched_and_anothers_refused() {
     hidden(&["stat", "-p", &own, "--for", "100ms"]).fails(3, &["hidepid", &own]);
     let line = format!("sleep 60 & {} stat --json -p $! --for 400ms; kill $!", copy.display());
     let waits = hidden(&["stat", "-q", "--", "sh", "-c", &line]).record();
-    let bound = diagnose::bound(&diagnose::RecordIndex::new(&waits)).unwrap();
-    assert_eq!(bound.says.code(), Some("bound-waiting-sleep"), "{}", bound.says);
+    is_said_to_sleep(test, &waits);
     let work = hidden(&["stat", "--json", "--", "sh", "-c", "sleep 0.4 & sleep 0.4; wait"]).record();
     assert!(figures(&work, "workload.time") > 0);
-    let bound = diagnose::bound(&diagnose::RecordIndex::new(&work)).unwrap();
-    assert_eq!(bound.says.code(), Some("bound-waiting-sleep"), "{}", bound.says);
+    is_said_to_sleep(test, &work);
+}
+
+/// What sleeps is said to, where others left it and linespeed enough of the CPUs to be looked at.
+#[track_caller]
+fn is_said_to_sleep(test: &str, record: &Record) {
+    let bound = diagnose::bound(&diagnose::RecordIndex::new(record)).unwrap();
+    let time = record.measurements_of("workload.time").next().unwrap();
+    let looks = time.detail.get(record::detail::LOOKS).map_or(0, |looks| looks.all);
+    let taken = [BoundBy::CpuContention, BoundBy::Stolen, BoundBy::Quota].contains(&bound.by);
+    if bound.says.code() == Some("bound-waiting-sleep") {
+        return;
+    }
+    assert!(looks < 5 || taken, "{}", bound.says);
+    skipped(test, &format!("{looks} looks: {}", bound.says));
 }

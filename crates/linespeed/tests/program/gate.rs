@@ -189,9 +189,9 @@ fn commands_in_turn_are_held_by_their_time() {
     if noisy > 0 {
         skipped("commands_in_turn_are_held_by_their_time", "other programs took more time than the commands");
     }
-    assert_eq!(stat(&[&gate[..], &["sleep", "0.3", ":::", "true"]].concat()).code, Some(0));
+    assert_eq!(stat(&[&gate[..], &["sleep", "0.1", ":::", "true"]].concat()).code, Some(0));
     // The time of a command that failed holds nothing, and no older report stands for it.
-    let failed = stat(&[&gate[..], &["sleep", "0.3", ":::", "sh", "-c", "exit 7"]].concat());
+    let failed = stat(&[&gate[..], &["sleep", "0.05", ":::", "sh", "-c", "exit 7"]].concat());
     assert_eq!(failed.code, Some(7), "{}", failed.stderr);
     assert!(!failed.stderr.contains("Gate"), "{}", failed.stderr);
     assert_eq!(count("error"), 1);

@@ -1,5 +1,8 @@
 //! Each command's answer on the terminal that nobody has resized, and on one that knows ASCII alone.
 
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
 use crate::support::{folder, linespeed, machines, measured, ran, run, terminal};
 
 /// Lines and columns of a terminal as it opens.
@@ -34,7 +37,6 @@ const ANSWERS: &[&[&str]] = &[
     &["reference", "epyc-7h12"],
     &["scale", "--quick", "--steps", "1", "--", "true"],
     &["scale", "--list"],
-    &["overhead", "--quick"],
     &["import", PERF],
     &["import", LSCPU],
     &["import", DMIDECODE],
@@ -42,6 +44,17 @@ const ANSWERS: &[&[&str]] = &[
     &["import", MLC],
     &["import", "--split", "files", LSCPU, DMIDECODE],
 ];
+
+/// What `overhead --quick` answers, and the file of its record.
+fn overhead() -> &'static (String, PathBuf) {
+    static OVERHEAD: OnceLock<(String, PathBuf)> = OnceLock::new();
+    OVERHEAD.get_or_init(|| {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("overhead.json");
+        let mut command = linespeed(["overhead", "--quick", "--output", file.to_str().unwrap()]);
+        command.env("COLUMNS", COLUMNS.to_string());
+        (measured(command).succeeds().stdout, file)
+    })
+}
 
 /// Whether a line holds a path or a command, to be pasted whole.
 fn is_pasted(line: &str) -> bool {
@@ -67,13 +80,18 @@ fn every_answer_fits_a_terminal_as_it_opens() {
         let ran = measured(command);
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
         // A command's report stands on standard error; what is said there of an import, beside its report.
-        let text = if args[0] == "stat" { &ran.stderr } else { &ran.stdout };
-        let count = text.lines().count();
-        assert!((3..=LINES).contains(&count), "{args:?}: {count} lines\n{text}");
-        assert!(!text.lines().any(|line| line.trim() == "…"), "{args:?}: a line says nothing\n{text}");
-        for line in text.lines().filter(|line| !is_pasted(line)) {
-            assert!(line.chars().count() <= COLUMNS, "{args:?}: {line}\n{text}");
-        }
+        fits(if args[0] == "stat" { &ran.stderr } else { &ran.stdout }, args);
+    }
+    fits(&overhead().0, &["overhead".to_owned()]);
+}
+
+#[track_caller]
+fn fits(text: &str, args: &[String]) {
+    let count = text.lines().count();
+    assert!((3..=LINES).contains(&count), "{args:?}: {count} lines\n{text}");
+    assert!(!text.lines().any(|line| line.trim() == "…"), "{args:?}: a line says nothing\n{text}");
+    for line in text.lines().filter(|line| !is_pasted(line)) {
+        assert!(line.chars().count() <= COLUMNS, "{args:?}: {line}\n{text}");
     }
 }
 
@@ -145,7 +163,8 @@ fn is_ascii(text: &str, args: &[&str], set: &str) {
 #[test]
 fn where_the_locale_has_no_utf_8_every_byte_is_ascii() {
     let state = folder();
-    for args in ANSWERS.iter().chain(SEEN) {
+    let layers = ["show", overhead().1.to_str().unwrap()];
+    for args in ANSWERS.iter().chain(SEEN).chain([&&layers[..]]) {
         let mut command = linespeed(*args);
         command.env("LC_ALL", "C").env("XDG_STATE_HOME", state.path());
         let ran = measured(command);

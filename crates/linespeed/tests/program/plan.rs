@@ -393,7 +393,7 @@ fn a_kill_ends_all_copies_too() {
             "the emulator has threads of its own, so no guard is posted",
         );
     }
-    let mark = format!("301.{}", std::process::id());
+    let mark = format!("303.{}", std::process::id());
     let _beside = crate::support::beside_others();
     let mut command = linespeed(["plan", "--verify", "--json", "--", "sh", "-c"]);
     // Every second copy leaves its shell behind, in a session of its own.

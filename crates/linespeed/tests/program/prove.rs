@@ -88,7 +88,7 @@ fn with_nothing_to_turn_the_machine_is_compared_with_itself() {
         return skipped("with_nothing_to_turn_the_machine_is_compared_with_itself", "times of an emulator");
     }
     // No program switches a power supply.
-    let proof = proven(&["power"]);
+    let proof = proven(&["--rounds", "2", "power"]);
     let compared = names(&proof, "compared", "turned");
     assert!(!compared.is_empty() && compared.iter().all(|name| *name == "nothing"), "{compared:?}");
     assert_eq!(names(&proof, "not_compared", "turned"), ["power"]);

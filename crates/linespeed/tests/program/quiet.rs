@@ -206,8 +206,10 @@ fn signals_reach_the_command_and_everything_comes_back() {
 #[test]
 fn killed_it_leaves_neither_values_nor_processes() {
     let Some((_alone, before)) = may("killed_it_leaves_neither_values_nor_processes") else { return };
+    // Of these tests alone: others may run beside them.
+    let mark = std::process::id();
     for _ in 0..5 {
-        let mut child = started("sleep 4711 & echo; exec sleep 4712");
+        let mut child = started(&format!("sleep 4711.{mark} & echo; exec sleep 4712.{mark}"));
         let parent = child.0.id();
         send(parent, libc::SIGKILL);
         assert_eq!(child.0.wait().unwrap().signal(), Some(libc::SIGKILL));
@@ -215,7 +217,8 @@ fn killed_it_leaves_neither_values_nor_processes() {
         assert!(free(), "the guardian has not ended");
     }
     let from = Instant::now();
-    let left = || Command::new("pgrep").args(["-f", "^sleep 471[12]$"]).status().is_ok_and(|s| s.success());
+    let sleeps = format!("^sleep 471[12]\\.{mark}$");
+    let left = || Command::new("pgrep").args(["-f", &sleeps]).status().is_ok_and(|s| s.success());
     while left() {
         assert!(from.elapsed() < Duration::from_secs(20), "what the command had started still runs");
         std::thread::sleep(Duration::from_millis(20));

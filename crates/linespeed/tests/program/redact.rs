@@ -269,8 +269,8 @@ fn a_watch_has_no_name_on_the_screen_in_prometheus_and_when_it_is_kept() {
     std::fs::copy("/bin/sleep", &program).unwrap();
     let mut sleeping = Command::new(&program).arg("60").spawn().unwrap();
     let pid = sleeping.id().to_string();
-    let (kept, prom) = (folder.path().join("watch.json"), folder.path().join("watch.prom"));
-    for more in [&[][..], &["--json"], &["-p", &pid], &["-p", &pid, "--json"]] {
+    let watched = |number: usize, more: &[&str]| {
+        let [kept, prom] = ["json", "prom"].map(|kind| folder.path().join(format!("watch{number}.{kind}")));
         let mut command = linespeed(["live", "--once", "1s", "--redact", "--output"]);
         command.arg(&kept).arg("--prom").arg(&prom).args(more);
         command.env("XDG_STATE_HOME", state.path()).env("USER", MARK);
@@ -287,9 +287,16 @@ fn a_watch_has_no_name_on_the_screen_in_prometheus_and_when_it_is_kept() {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
         let record = Record::from_json(text.as_bytes()).unwrap();
         assert!(record.watch.is_some() && record.machine.hostname.as_deref() != Some(host.trim()));
-    }
-    let shown = ran(["show", kept.to_str().unwrap()]).succeeds().stdout;
+        is_clean("the watch shown", &crate::support::ran(["show", kept.to_str().unwrap()]).succeeds().stdout);
+    };
+    // At the same time: each waits for three seconds.
+    let forms = [&[][..], &["--json"], &["-p", &pid], &["-p", &pid, "--json"]];
+    std::thread::scope(|scope| {
+        for (number, more) in forms.into_iter().enumerate() {
+            let watched = &watched;
+            scope.spawn(move || watched(number, more));
+        }
+    });
     sleeping.kill().unwrap();
     sleeping.wait().unwrap();
-    is_clean("the watch shown", &shown);
 }

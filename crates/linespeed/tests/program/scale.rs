@@ -11,7 +11,8 @@ use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
 use crate::support::started::Started;
 use crate::support::{
-    Ran, emulated, figures, folder, linespeed, lost, measured, program, ran, run, says_lost, skipped, sound,
+    Ran, emulated, figures, folder, has_its_turn, linespeed, lost, measured, program, ran, run, says_lost,
+    skipped, sound,
 };
 
 /// `linespeed scale ARGS` whose temporary folders lie in `place`.
@@ -80,18 +81,6 @@ const RECIPES: [&str; 10] = [
     "sysbench-memory",
 ];
 
-/// Whether a recipe is run this time: all with LINESPEED_TEST_EVERYTHING, otherwise one, which LINESPEED_TEST_SHARE draws.
-fn has_its_turn(recipe: &str) -> bool {
-    let share =
-        std::env::var("LINESPEED_TEST_SHARE").ok().and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
-    let all = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());
-    let turn = all || RECIPES[share % RECIPES.len()] == recipe;
-    if !turn {
-        skipped(recipe, "not in this share of the recipes; ./test everything runs all");
-    }
-    turn
-}
-
 #[test]
 fn a_cipher_that_openssl_3_does_not_have_is_said_with_what_does_that_work() {
     let place = folder();
@@ -113,7 +102,7 @@ fn a_cipher_that_openssl_3_does_not_have_is_said_with_what_does_that_work() {
 
 /// Runs a recipe on small settings, for real.
 fn for_real(recipe: &str, programs: &[&str], unit: &str) {
-    if !has_its_turn(recipe) {
+    if !has_its_turn(&RECIPES, recipe) {
         return;
     }
     if let Some(missing) = programs.iter().find(|program| !installed(program)) {
@@ -182,7 +171,7 @@ fn likwid_stream() {
 
 #[test]
 fn stream_is_run_by_what_is_there() {
-    if !has_its_turn("stream") {
+    if !has_its_turn(&RECIPES, "stream") {
         return;
     }
     if installed("stream_c.exe") || installed("stream_c") {
@@ -210,7 +199,7 @@ fn stream_is_run_by_what_is_there() {
 
 #[test]
 fn openssl_measures_any_algorithm() {
-    if !has_its_turn("openssl-speed") {
+    if !has_its_turn(&RECIPES, "openssl-speed") {
         return;
     }
     if !installed("openssl") {

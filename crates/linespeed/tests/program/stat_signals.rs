@@ -41,9 +41,7 @@ pub fn numbers(file: &Path, count: usize) -> Vec<i32> {
 
 #[test]
 fn a_signal_ends_the_command_and_all_that_it_started() {
-    for (signal, code) in
-        [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)]
-    {
+    let ends_all = |signal: i32, code: i32| {
         let folder = folder();
         let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
         let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &family(&file)];
@@ -58,7 +56,15 @@ fn a_signal_ends_the_command_and_all_that_it_started() {
         assert!(flat(&ran.stderr).contains(&format!("ended early by signal {signal}")), "{}", ran.stderr);
         let record = sound::record(&std::fs::read(&place).unwrap());
         assert_eq!(record.ended, Ended::Interrupted { signal });
-    }
+    };
+    // At the same time: each waits two seconds for those that ignore it.
+    std::thread::scope(|scope| {
+        for (signal, code) in
+            [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)]
+        {
+            scope.spawn(move || ends_all(signal, code));
+        }
+    });
 }
 
 #[test]
@@ -206,8 +212,8 @@ fn a_probe_that_is_ended_at_any_moment_leaves_no_process_and_no_file() {
             std::fs::create_dir(&temporary).unwrap();
             let lines = file.display();
             let line = format!(
-                "echo $$ >>{lines}; sh -c 'echo $$ >>{lines}; sleep 0.2; true' & \
-                 setsid sh -c 'echo $$ >>{lines}; sleep 0.2; true' & wait; sleep 0.1"
+                "echo $$ >>{lines}; sh -c 'echo $$ >>{lines}; sleep 0.1; true' & \
+                 setsid sh -c 'echo $$ >>{lines}; sleep 0.1; true' & wait; sleep 0.05"
             );
             let mut command = linespeed(["stat", "--probe", "--", "sh", "-c", &line]);
             let variable = format!("PROBED_BY={}", folder.path().display());
@@ -270,11 +276,16 @@ fn each_run_of_a_probe_reads_the_same_file_and_a_pipe_is_not_probed() {
 fn a_time_that_its_own_stop_made_longer_is_in_doubt() {
     let folder = folder();
     let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
-    let work = format!("echo $$ >>{}; exec sleep 0.3", file.display());
+    let goes = folder.path().join("goes");
+    let work =
+        format!("echo $$ >>{}; while [ ! -e {} ]; do sleep 0.02; done", file.display(), goes.display());
     let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &work];
     let started = Started::new(linespeed(words));
     let pid = numbers(&file, 1)[0];
     started.send(libc::SIGSTOP);
+    // Each of its threads, before the command ends.
+    std::thread::sleep(Duration::from_millis(50));
+    std::fs::write(&goes, "").unwrap();
     let from = Instant::now();
     while alive(pid) {
         assert!(from.elapsed() < Duration::from_secs(60), "it does not end");

@@ -11,7 +11,7 @@ use record::{Ended, Label, Record, detail};
 
 use crate::stat_signals::{alive, numbers};
 use crate::support::started::Started;
-use crate::support::{Ran, folder, linespeed, ran, run, run_with, sound};
+use crate::support::{Ran, folder, linespeed, ran, run, run_with, skipped, sound};
 
 /// What comes of `linespeed stat WORDS`, and its record.
 fn record_of(words: &[&str]) -> (Ran, Record) {
@@ -30,23 +30,41 @@ fn runs(record: &Record) -> Vec<u64> {
     times(record).iter().map(|time| time.summary.n).collect()
 }
 
+/// Whether the second of two commands was slower, as it should be: where other programs took more time than the commands,
+/// which is said, that may be unknown.
+#[track_caller]
+fn is_slower(test: &str, record: &Record, expected: bool) {
+    let told = second(record);
+    if told.slower.is_none() {
+        skipped(test, &format!("other programs took more time than the commands: {told:?}"));
+    }
+    assert_ne!(told.slower, Some(!expected), "{told:?}");
+    let surely = |low: f64, high: f64| if expected { low > 1.0 } else { high < 1.0 };
+    assert!(
+        told.interval.is_some_and(|(low, high)| {
+            low <= told.ratio && told.ratio <= high && (told.slower.is_none() || surely(low, high))
+        }),
+        "{told:?}"
+    );
+}
+
 #[test]
 fn the_slower_of_two_is_told_with_what_bounds_each() {
+    let test = "the_slower_of_two_is_told_with_what_bounds_each";
     let (ran, record) = record_of(&["-r", "6", "--", "true", ":::", "sleep", "0.1"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
     assert_eq!(runs(&record), [6, 6]);
-    let sleeps = second(&record);
-    assert_eq!((sleeps.rounds, sleeps.slower), (6, Some(true)), "{sleeps:?}");
-    assert!(
-        sleeps.interval.is_some_and(|(low, high)| 1.0 < low && low <= sleeps.ratio && sleeps.ratio <= high)
-    );
+    assert_eq!(second(&record).rounds, 6);
+    is_slower(test, &record, true);
     let turns = record.diagnosis.turns.as_ref().unwrap();
     let bound = turns.commands[1].bound.as_ref().unwrap();
-    assert_eq!(bound.by, BoundBy::Waiting);
+    // Where other programs have the CPUs, the start alone may take longer than the sleep.
+    let by_others = [BoundBy::CpuContention, BoundBy::Stolen, BoundBy::Quota].contains(&bound.by);
+    assert!(bound.by == BoundBy::Waiting || by_others, "{bound:?}");
     assert!(bound.evidence.iter().all(|one| one.from.contains("workload=sleep 0.1")), "{bound:?}");
     assert!(record.diagnosis.bound.is_none() && record.diagnosis.findings.is_empty());
     let (_, record) = record_of(&["-r", "6", "--", "sleep", "0.1", ":::", "true"]);
-    assert_eq!(second(&record).slower, Some(false));
+    is_slower(test, &record, false);
 }
 
 #[test]
@@ -262,6 +280,6 @@ fn of_names_nothing_is_left_where_they_are_taken_out() {
     let commands = ["sh", "-c", "exit 0 # zqxold", ":::", "sh", "-c", "sleep 0.02; exit 0 # zqxnew"];
     let ran = ran(words.iter().chain(&commands));
     let record = sound::record(ran.stdout.as_bytes());
-    assert_eq!(second(&record).slower, Some(true));
+    assert_eq!(second(&record).rounds, 6);
     assert!(!ran.stdout.contains("zqx") && !ran.stderr.contains("zqx"), "{}", ran.stdout);
 }

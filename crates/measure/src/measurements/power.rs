@@ -199,38 +199,41 @@ mod tests {
         let tree = tree(&[("sys/class/powercap/intel-rapl:0/name", "package-0\n"), (ENERGY, "0\n")]);
         let root = Root::captured(tree.path()).unwrap();
         let found = machine::inspect(&Root::live());
-        let (stop, mut silent) = (os::Stop::new(), Silent);
-        let cpus = found.machine.allowed_cpus();
-        let mut context =
-            Context::new(&found.machine, &found.snapshot, Depth::Quick, cpus, &stop, &mut silent);
-        context.begin(NAME, 1.5);
-        // A package with a constant ten watts.
-        let (began, ended) = (Instant::now(), std::sync::atomic::AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let file = tree.path().join(ENERGY);
-                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
-                    let whole = tree.path().join("whole");
-                    std::fs::write(&whole, format!("{}\n", began.elapsed().as_micros() * 10)).unwrap();
-                    std::fs::rename(&whole, &file).unwrap();
-                }
-            });
-            let measured = run(&mut context, &root);
-            ended.store(true, std::sync::atomic::Ordering::Relaxed);
-            measured.unwrap();
-        });
-        let of = |name: &str| {
-            context
-                .measurements
-                .iter()
-                .find(|m| m.labels.word(Label::Workload) == Some(name))
-                .map(Measurement::value)
-        };
         let usable =
             WORK.iter().filter(|name| workloads::find(name).is_some_and(|work| work.usable().is_ok()));
-        for name in usable.chain([&IDLE]) {
-            assert!(of(name).is_some_and(|watts| watts > 0.0), "{name}: {:?}", context.coverage);
-        }
+        let names: Vec<&str> = usable.chain([&IDLE]).copied().collect();
+        let has_all = |seconds: f64| {
+            let (stop, mut silent) = (os::Stop::new(), Silent);
+            let cpus = found.machine.allowed_cpus();
+            let mut context =
+                Context::new(&found.machine, &found.snapshot, Depth::Quick, cpus, &stop, &mut silent);
+            context.begin(NAME, seconds);
+            // A package with a constant ten watts.
+            let (began, ended) = (Instant::now(), std::sync::atomic::AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let file = tree.path().join(ENERGY);
+                    while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                        let whole = tree.path().join("whole");
+                        std::fs::write(&whole, format!("{}\n", began.elapsed().as_micros() * 10)).unwrap();
+                        std::fs::rename(&whole, &file).unwrap();
+                    }
+                });
+                let measured = run(&mut context, &root);
+                ended.store(true, std::sync::atomic::Ordering::Relaxed);
+                measured.unwrap();
+            });
+            let of = |name: &str| {
+                context
+                    .measurements
+                    .iter()
+                    .find(|m| m.labels.word(Label::Workload) == Some(name))
+                    .map(Measurement::value)
+            };
+            names.iter().all(|name| of(name).is_some_and(|watts| watts > 0.0))
+        };
+        // Where other programs have the CPUs, its time may be over before each kind of work had some.
+        assert!([1.5, 6.0, 24.0].into_iter().any(has_all), "{names:?}");
     }
 
     #[test]

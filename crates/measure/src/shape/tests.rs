@@ -120,6 +120,7 @@ fn looks_keep_to_their_share_of_a_run() {
     };
     // A run that is just beginning, without known times, has no time for one.
     let mut looker = looker;
+    looker.began = Instant::now();
     looker.look_when_due(false);
     assert!(looker.is_empty());
     let mut looker = looker.planned(10.0);
@@ -127,6 +128,7 @@ fn looks_keep_to_their_share_of_a_run() {
     assert_eq!(looker.len(), 1);
     // A second one this soon would exceed its share.
     looker.last = None;
+    looker.began = Instant::now();
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);
     looker.began -= Duration::from_secs(60);

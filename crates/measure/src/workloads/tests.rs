@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::Root;
@@ -26,6 +26,7 @@ struct MadeUp {
     wrong: Option<usize>,
     made: AtomicUsize,
     rounds: Arc<AtomicUsize>,
+    died: Arc<AtomicBool>,
 }
 
 struct Spinner {
@@ -34,6 +35,7 @@ struct Spinner {
     panics: bool,
     wrong: bool,
     of_others: Arc<AtomicUsize>,
+    died: Arc<AtomicBool>,
 }
 
 impl Workload for MadeUp {
@@ -49,6 +51,7 @@ impl Workload for MadeUp {
             panics: self.panics == Some(number),
             wrong: self.wrong == Some(number),
             of_others: self.rounds.clone(),
+            died: self.died.clone(),
         }))
     }
 }
@@ -56,7 +59,10 @@ impl Workload for MadeUp {
 impl Worker for Spinner {
     fn round(&mut self) -> f64 {
         self.rounds += 1;
-        assert!(!self.panics || self.rounds < 3, "expected by this test");
+        if self.panics && self.rounds == 3 {
+            self.died.store(true, Ordering::Relaxed);
+            panic!("expected by this test");
+        }
         let from = Instant::now();
         let ready = || !self.waits || self.of_others.load(Ordering::Relaxed) >= 6;
         while from.elapsed() < Duration::from_micros(100) || (!ready() && from.elapsed().as_secs() < 5) {
@@ -161,15 +167,17 @@ fn a_triad_that_is_wrong_in_one_element_is_noticed() {
 fn loops_have_a_plausible_ipc_without_a_counter() {
     let stop = Stop::new();
     for name in ["nop", "cpu-bound", "primes"] {
-        let (visit, _) = visit(find(name).unwrap(), 0.01, 5, &stop);
+        // Where other tasks have the CPUs there may be no moment in which all worked.
+        let visits = (0..50).map(|_| visit(find(name).unwrap(), 0.01, 5, &stop).0);
+        let visit = visits.into_iter().find(|visit| !visit.slices.is_empty());
+        let visit = visit.unwrap_or_else(|| panic!("{name}: no slice in which all worked"));
         // Beside other tasks, one slice's clock may have been read at a bad moment.
         let mut ipc: Vec<f64> = visit.slices.iter().map(|slice| slice.ipc.unwrap()).collect();
         ipc.sort_by(f64::total_cmp);
         // These tests run under emulation for aarch64, which removes nops.
         let most = if cfg!(target_arch = "aarch64") { f64::MAX } else { 12.0 };
-        let middle = ipc.get(ipc.len() / 2).copied().unwrap_or(1.0);
+        let middle = ipc[ipc.len() / 2];
         assert!(middle > 0.0 && middle < most, "{name}: {ipc:?}");
-        assert!(!visit.slices.is_empty(), "{name}: no slice in which all worked");
     }
 }
 
@@ -190,8 +198,14 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
 
 #[test]
 fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
-    let workload = MadeUp { panics: Some(0), ..MadeUp::default() };
-    let (visit, cpus) = visit(&workload, 0.005, 4, &Stop::new());
+    // Where others have its CPU, its time may be over before its third round.
+    let tried = (0..50).map(|_| {
+        let workload = MadeUp { panics: Some(0), ..MadeUp::default() };
+        let (visit, cpus) = visit(&workload, 0.005, 4, &Stop::new());
+        (workload, visit, cpus)
+    });
+    let dies = tried.into_iter().find(|(workload, ..)| workload.died.load(Ordering::Relaxed));
+    let (workload, visit, cpus) = dies.expect("it never came to its third round");
     assert_eq!((visit.lost, visit.slices.len()), (1, 0));
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);

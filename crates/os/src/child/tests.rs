@@ -121,13 +121,23 @@ fn children_are_timed_each_for_itself() {
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");
 }
 
-/// Whose second look takes long, as when this process was stopped in it.
-struct Slow(u32);
+/// In whose second look the child with this number ends, and which then takes long, as when this process was stopped in it.
+struct Slow {
+    looks: u32,
+    pid: i32,
+    ends: std::path::PathBuf,
+}
 
 impl Watcher for Slow {
     fn tick(&mut self) -> Duration {
-        self.0 += 1;
-        if self.0 == 2 {
+        self.looks += 1;
+        if self.looks == 2 {
+            std::fs::write(&self.ends, "").unwrap();
+            let from = Instant::now();
+            while alive(self.pid) {
+                assert!(from.elapsed() < Duration::from_secs(60), "it does not end");
+                std::thread::sleep(Duration::from_millis(5));
+            }
             std::thread::sleep(Duration::from_millis(600));
         }
         Duration::from_millis(20)
@@ -136,8 +146,12 @@ impl Watcher for Slow {
 
 #[test]
 fn an_end_during_a_look_is_known_to_be_seen_late() {
-    let mut child = Child::spawn(&Spec::new(&command_line(&["sleep", "0.2"]))).unwrap();
-    let ends = wait_all(&mut [&mut child], &Stop::new(), None, &mut Slow(0));
+    let folder = tempfile::tempdir().unwrap();
+    let ends = folder.path().join("ends");
+    let argv = shell(&format!("while [ ! -e {} ]; do sleep 0.01; done", ends.display()));
+    let mut child = Child::spawn(&Spec::new(&argv)).unwrap();
+    let mut slow = Slow { looks: 0, pid: child.pid(), ends };
+    let ends = wait_all(&mut [&mut child], &Stop::new(), None, &mut slow);
     assert!(ends[0].late >= Duration::from_millis(500), "{ends:?}");
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const NAME: &str = "LINESPEED_TEST_BOTTLENECK";
 const FOLDER: &str = "LINESPEED_TEST_FOLDER";
 const SECONDS: f64 = 1.5;
-/// Loads from memory go on for so long at least.
+/// Loads from memory go on for so long at least, and sleeps for so long at most.
 pub const FOR_SECONDS: &str = "LINESPEED_TEST_SECONDS";
 
 /// `linespeed stat OPTIONS -- PROGRAM`, which works in rounds for so long, or does a fixed amount of it.
@@ -193,6 +193,11 @@ fn spin_lock() {
     });
 }
 
+/// A file in its folder that ends a program of sleeps.
+pub fn over(folder: &Path) -> PathBuf {
+    folder.join("over")
+}
+
 fn file() -> PathBuf {
     PathBuf::from(std::env::var_os(FOLDER).expect("a folder")).join("file")
 }
@@ -273,8 +278,14 @@ fn too_many_threads() {
     by_threads(cpus() * 4, |number| _ = black_box(compute(number as u64)));
 }
 
+/// Until its time is over, or a file says so.
 fn sleep() {
-    for_some_time(|| thread::sleep(Duration::from_millis(200)));
+    let over = over(&PathBuf::from(std::env::var_os(FOLDER).expect("a folder")));
+    let seconds = std::env::var(FOR_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(SECONDS);
+    let began = Instant::now();
+    while began.elapsed().as_secs_f64() < seconds && !over.exists() {
+        thread::sleep(Duration::from_millis(200));
+    }
 }
 
 fn branch_misses() {

@@ -61,6 +61,19 @@ pub fn skipped(test: &str, why: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
+/// Whether one of `all` that take long has its turn this time: all do with LINESPEED_TEST_EVERYTHING, otherwise one, which
+/// LINESPEED_TEST_SHARE draws.
+pub fn has_its_turn(all: &[&str], one: &str) -> bool {
+    let share =
+        std::env::var("LINESPEED_TEST_SHARE").ok().and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
+    let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());
+    let turn = everything || all[share % all.len()] == one;
+    if !turn {
+        skipped(one, "not in this share; ./test everything runs all");
+    }
+    turn
+}
+
 /// Whether the tests run as root.
 pub fn root() -> bool {
     os::is_root()
