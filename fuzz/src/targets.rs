@@ -85,8 +85,7 @@ fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let machines = files("reference/machines", "").into_values().collect();
     let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
     let folders = ["texts", "inputs", "pasted", "real/debian-12", "real/debian-13", "real/debian-sid"];
-    let texts = folders.iter().flat_map(|folder| files(&format!("crates/import/tests/{folder}"), ""));
-    for (name, text) in texts.filter(|(name, _)| !name.ends_with(".figures")) {
+    for (name, text) in folders.iter().flat_map(|one| files(&format!("crates/import/tests/{one}"), "")) {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next();
         tools.entry(tool.unwrap_or("other").to_owned()).or_insert_with(Vec::new).push(text);
     }
