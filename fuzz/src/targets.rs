@@ -84,8 +84,8 @@ pub fn find(name: &str) -> Target {
 fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let machines = files("reference/machines", "").into_values().collect();
     let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
-    let inputs = files("crates/import/tests/inputs", "");
-    for (name, text) in files("crates/import/tests/texts", "").into_iter().chain(inputs) {
+    let folders = ["texts", "inputs", "pasted", "real/debian-12", "real/debian-13", "real/debian-sid"];
+    for (name, text) in folders.iter().flat_map(|one| files(&format!("crates/import/tests/{one}"), "")) {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next();
         tools.entry(tool.unwrap_or("other").to_owned()).or_insert_with(Vec::new).push(text);
     }

@@ -68,9 +68,14 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
 /// The lines of a text; those of several hosts one host after the other.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     let mut in_fence = false;
-    let lines = hosts::gather(text);
-    let shared = shared::Shared::find(&lines);
-    lines.into_iter().flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
+    let of_hosts = hosts::gather(text);
+    let shared = match &of_hosts {
+        Some(lines) => shared::Shared::find(lines.iter().map(|(_, line)| line.as_ref())),
+        None => shared::Shared::find(text.lines()),
+    };
+    let plain = (1..).zip(text.lines().take(if of_hosts.is_some() { 0 } else { usize::MAX }));
+    let all = of_hosts.into_iter().flatten().chain(plain.map(|(number, line)| (number, line.into())));
+    all.flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
 }
 
 /// Cleans a line, which becomes several if it contains `<br>` or a string with line ends.

@@ -132,14 +132,10 @@ impl Importer {
             1
         } else {
             let text = clean::decode(&bytes);
-            let (mut lines, mut open_end) = (0, None);
-            for line in clean::lines(&text) {
-                self.line(&line);
-                if line.number >= lines {
-                    (lines, open_end) = (line.number, Some(line));
-                }
-            }
+            let read = clean::lines(&text).inspect(|line| self.line(line));
+            let open_end = read.max_by_key(|line| line.number);
             self.close();
+            let lines = open_end.as_ref().map_or(0, |last| last.number);
             if open_end.is_some_and(|last| ends_open(&last.text)) && !text.ends_with('\n') {
                 self.sections.doubt_last_line(name, lines);
             }

@@ -260,6 +260,10 @@ pub(crate) fn may_be_command(text: &str) -> bool {
 
 /// The number of threads according to this text, if it contains one; 0 for one on each CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
+    // Most lines lack the words.
+    let is_word =
+        |four: &[u8]| ["core", "cpus", "thre"].iter().any(|word| four.eq_ignore_ascii_case(word.as_bytes()));
+    (!text.is_ascii() || text.as_bytes().windows(4).any(is_word)).then_some(())?;
     let lower = text.to_lowercase();
     let known = [
         ("所有核|all cores|all cpus|all threads|every core", 0),

@@ -1,5 +1,5 @@
-//! Output of real tools (`tests/real`, captured by the script there), each with a table of the values that a person finds in it: no value may be
-//! missing, wrong or added. Damaged, joined, quoted and wrapped texts yield fewer values.
+//! Output of real tools (`tests/real`, captured by the script there) and texts as people paste them (`tests/pasted`), each with a table of the
+//! values that a person finds in it: no value may be missing, wrong or added. Damaged, joined, quoted and wrapped texts yield fewer values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -184,7 +184,8 @@ fn table(text: &[u8]) -> String {
 fn every_figure_that_a_person_reads_in_a_tools_output_is_read_and_no_other() {
     let renew = std::env::var_os("RENEW_READING").is_some();
     let mut wrong = String::new();
-    for text in committed() {
+    let pasted = texts(&folder().with_file_name("pasted"));
+    for text in committed().iter().chain(&pasted) {
         let read = table(&text.bytes);
         if renew {
             std::fs::write(&text.table, &read).expect("a table can be written");

@@ -1,5 +1,8 @@
 //! Common parts of the readers of all formats: `label: value`, words in columns, values with a unit, and JSON documents.
 
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+
 use record::{Label, Labels, Measurement, metrics};
 use serde_json::Value;
 
@@ -36,8 +39,17 @@ pub(crate) fn is_elision(text: &str) -> bool {
 
 /// The rows of a table: their cells, separated by bars. Lines that begin with # are comments.
 pub(crate) fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
-    let rows = table.lines().filter(|line| !line.starts_with('#'));
-    rows.filter_map(|row| row.splitn(CELLS, '|').collect::<Vec<_>>().try_into().ok())
+    // Each table is divided once: lines are compared with them by the million.
+    static DIVIDED: RwLock<BTreeMap<usize, &[Vec<&str>]>> = RwLock::new(BTreeMap::new());
+    let known = DIVIDED.read().ok().and_then(|known| known.get(&(table.as_ptr() as usize)).copied());
+    let rows = known.unwrap_or_else(|| {
+        let rows = table.lines().filter(|line| !line.starts_with('#'));
+        let rows: Vec<Vec<&str>> = rows.map(|row| row.splitn(CELLS, '|').collect()).collect();
+        let rows: &'static [Vec<&str>] = rows.leak();
+        DIVIDED.write().ok().map(|mut known| known.insert(table.as_ptr() as usize, rows));
+        rows
+    });
+    rows.iter().filter_map(|row| row.as_slice().try_into().ok())
 }
 
 /// What a word is called in records: `cs=context-switches|faults=page-faults`.

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers lower
 /// the advertised clock when boost is off, so there is nothing to compare with.
 ///
-/// Modelled if the record has both: 1 − base clock ÷ highest clock. Without a base clock, cpufreq's limit is used, to which drivers lower it.
+/// Modelled if the record has both: 1 − base clock ÷ highest clock. Without a base clock, a policy of one clock counts.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -27,7 +27,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
         return None;
     }
-    let limit = case.record.conditions.before.clocks.iter().filter_map(|setting| setting.max_hz).max();
+    let clocks = case.record.conditions.before.clocks.iter();
+    let limit = clocks.filter(|set| set.min_hz == set.max_hz).filter_map(|set| set.max_hz).max();
     let is_base = base.is_some();
     let clocks = base.or(limit.map(|hz| hz as f64)).zip(most).filter(|_| best == 0.0);
     let loss = clocks.and_then(|(base, most)| Some((base, most, modelled(1.0 - base / most)?)));

@@ -305,9 +305,12 @@ mod tests {
         assert_eq!(found(&record, RULE), [], "drivers lower the limit to the base clock");
         set(&mut record, "powersave", 1_600_000_000);
         assert!((share_of(&found(&record, RULE)[0].loss) - 0.2).abs() < 1e-9);
-        // Without a base clock the limit is all that boost could exceed.
+        // Without a base clock a limit may be that of the driver, unless it is also the least.
         record.machine.processor.base_hz = None;
         assert_eq!(found(&record, RULE), []);
+        let note = &found(&record, super::super::boost_off::RULE)[0];
+        assert_eq!(note.severity, Severity::Note);
+        record.conditions.before.clocks[0].min_hz = Some(1_600_000_000);
         let off = &found(&record, super::super::boost_off::RULE)[0];
         assert!((share_of(&off.loss) - 0.6).abs() < 1e-9, "{off:?}");
     }

@@ -5,12 +5,11 @@ use std::sync::OnceLock;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::hosts::Numbered;
 use crate::prompts::{Mark, find_mark};
 use crate::scan;
 
-/// Beginnings of lines of `diff` that are around the changed ones.
-const HEADS_OF_CHANGES: &str = "--- |+++ |@@ |diff --git |index |new file mode ";
+/// Beginnings of lines of `diff` that are around the changed ones, and of scripts.
+const HEADS: &str = "#!|--- |+++ |@@ |diff --git |index |new file mode ";
 
 /// The number of lines searched for a shared prefix.
 const LOOKED_AT: usize = 400;
@@ -20,31 +19,10 @@ pub(super) const FEWEST: usize = 3;
 
 /// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, GitLab's, Docker's and Kubernetes', journald's, those of
 /// loggers with fractions of seconds or in brackets.
-const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\w{3} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
+const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\S{3,5} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
 /// Signs before each line, of comments, changes, times, loggers, a service's log and scripts.
-const SIGNS: [&str; 17] = [
-    r"^\s*# ?",
-    r"^\s*// ?",
-    r"^\s*;+ ?",
-    r"^\s*\* ?",
-    r"^\s*-- ?",
-    r"^\s*% ?",
-    r"^[\w.-]+\s*\| ?",
-    r"^\s*! ?",
-    r"^[+] ?",
-    r"^-( (\w+ - )*)?",
-    r"^(DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]*:",
-    r"^(\w{3} +\d{1,2} )?\d\d:\d\d:\d\d +",
-    r"^(\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d[-/.]\d{4})[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?:? ?",
-    r"^\d{10}(\.\d+)?:? ",
-    r"^\[\d{4}-[^\]]+\] ?",
-    r"^(\[[\w-]+\] )?[\w.$]+ +- ",
-    PRINTS,
-];
-
-/// What prints each line in a script.
-const PRINTS: &str = r#"^\s*(echo|print|printf|puts)( -[en]+)? ?\(?["']"#;
+const SIGNS: &str = include_str!("signs.txt");
 
 fn stamp() -> Option<&'static Regex> {
     static STAMP: OnceLock<Option<Regex>> = OnceLock::new();
@@ -61,13 +39,10 @@ pub(super) struct Shared {
 
 impl Shared {
     /// From a text's first lines.
-    pub(super) fn find(lines: &[Numbered]) -> Self {
+    pub(super) fn find<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let is_prompt = |line: &str| matches!(find_mark(line, true), Some(Mark::Prompt { .. }));
-        let is_read = |line: &&str| {
-            !line.trim().is_empty() && !scan::begins(line, HEADS_OF_CHANGES) && !is_prompt(line)
-        };
-        let read: Vec<&str> =
-            lines.iter().map(|(_, line)| without_stamps(line)).filter(is_read).take(LOOKED_AT).collect();
+        let is_read = |line: &&str| !line.trim().is_empty() && !scan::begins(line, HEADS) && !is_prompt(line);
+        let read: Vec<&str> = lines.map(without_stamps).filter(is_read).take(LOOKED_AT).collect();
         let all = || read.iter().copied();
         if all().nth(FEWEST - 1).is_none() {
             return Self::default();
@@ -77,7 +52,7 @@ impl Shared {
         let numbered = first.is_some()
             && numbers.try_fold(first, |last, next| next.filter(|_| next > last).map(Some)).is_some();
         let rest = |line| if numbered { split_number(line).map_or(line, |(_, rest)| rest) } else { line };
-        let sign = SIGNS.iter().filter_map(|sign| Regex::new(sign).ok());
+        let sign = SIGNS.lines().filter_map(|sign| Regex::new(sign).ok());
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
@@ -94,7 +69,7 @@ impl Shared {
         let host = name
             .and_then(|name| Regex::new(&format!("^{}( |\\d+:)?", regex_lite::escape(name.trim_end()))).ok());
         let sign = sign.chain(host).find(shares);
-        Self { printed: sign.as_ref().is_some_and(|sign| sign.as_str() == PRINTS), sign, numbered }
+        Self { printed: sign.as_ref().is_some_and(|sign| sign.as_str().contains("print")), sign, numbered }
     }
 
     /// A line without it.
@@ -123,8 +98,14 @@ pub(super) fn is_place(prefix: &str) -> bool {
     let named = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
         && (letters.len() < word.len() || word.contains('.'))
-        && !matches!(letters, "cpu" | "pkg" | "core" | "policy" | "eth" | "usb" | "sd" | "ata");
+        && !is_part(word);
     named || letters.is_empty() && !word.is_empty() || word.starts_with('[') && word.len() <= 40
+}
+
+/// Whether a word names a part of a machine: `cpu0`.
+pub(super) fn is_part(word: &str) -> bool {
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    scan::is_one_of(letters, "cpu|pkg|core|policy|eth|usb|sd|ata|thread")
 }
 
 /// The beginning of a line, if it contains all of this.
@@ -154,7 +135,7 @@ fn may_be_stamped(line: &str) -> bool {
     let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
     scan::begins(line, "[|<|kern|user|daemon|syslog")
         || line.as_bytes().windows(3).any(is_time)
-        || line.contains(" kernel: ")
+        || line.len() > 9 && line.contains(" kernel: ")
 }
 
 /// `   12  text`, `12: text`, `12|text`: a line number and the line.

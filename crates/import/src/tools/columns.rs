@@ -70,7 +70,7 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns named in a head.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
-    let marks = |text: &str| text.contains("ldavg-") || text.contains(" swpd ");
+    let marks = |text: &str| text.len() > 16 && (text.contains("ldavg-") || text.contains(" swpd "));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // turbostat has printed the two without anything between.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt");

@@ -291,7 +291,7 @@ fn asked(command: &Command) -> VecDeque<String> {
             continue;
         }
         // Within a container or on another machine.
-        let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb ");
+        let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ");
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
         let part = &part.replace(if away { ['\'', '"'] } else { ['\0'; 2] }, "");
         let around = |word: &&str| away && !reads(word) || scan::is_one_of(word, "sudo|doas|time|watch|$");
