@@ -40,8 +40,14 @@ pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Optio
 }
 
 fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
-    let (about, used) = (about(one, seconds, ceilings), units::cpus_in_use(one.cpu / seconds));
+    let about = joined(about(one, seconds, ceilings));
+    let used = units::cpus_in_use(one.cpu / seconds);
     text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
+}
+
+/// What is known of a process, as it stands in parentheses.
+pub(crate) fn joined(about: Vec<Text>) -> Text {
+    about.into_iter().reduce(|all, one| text!("{all}, {one}", all, one)).unwrap_or_default()
 }
 
 /// A process's PID, its unit, its class, and what it uses besides CPU time.

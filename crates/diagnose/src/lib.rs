@@ -56,8 +56,9 @@ pub use bound::service::watched_service;
 pub use check::{check, check_nearest};
 pub use class::{Fact, Kind, MEMORY_DEVICES, facts, tell_facts};
 pub use comparison::{
-    Extent, Figure, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, Ungated, comparable_references, compare,
-    describe_machine, drop_uncompared, gate, gate_turns, ignore_commands, remark_scope, row_figures, suggest,
+    Extent, Figure, LEAST_BOUND, OTHER_COMMAND, RowFigure, Side, TOO_NOISY, Ungated, comparable_references,
+    compare, describe_machine, drop_uncompared, gate, gate_turns, ignore_commands, remark_scope, row_figures,
+    suggest,
 };
 pub use cpu_accounting::{DISTURBED, explain_noise, used_by_others};
 pub use findings::{Case, GLOSSARY, RULES, Rule, takes_cpu_time, takes_from_tail};

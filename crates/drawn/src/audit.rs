@@ -8,7 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use report::view::{Field, Screen, Span, Table, capitalized, cut};
+use report::view::{Field, Screen, Table, Tone, capitalized, cut};
 
 use super::busy;
 
@@ -81,6 +81,11 @@ impl<'a> Audited<'a> {
         said.extend(self.notes());
         said.extend(advice(self.row).map(|way| format!("To set it: {way}")));
         said
+    }
+
+    /// Whether only a person can change it: the load of others, steal time.
+    fn is_by_hand(&self) -> bool {
+        matches!(self.row.inspection.adjustment, Adjustment::Manual(_))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -172,7 +177,7 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     by_name(screen, absent(seen), &standing(knobs, Stand::Absent));
     screen.blank();
     remarks.iter().for_each(|remark| screen.say(remark));
-    screen.more_with("--all (effect of each knob, why it is unavailable)");
+    screen.more("--all (effects, obstacles)");
 }
 
 /// Knobs by name only.
@@ -185,17 +190,19 @@ fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
 
 /// The overall state, the noise of the machine, and busy processes.
 fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
-    let noisy = standing(knobs, Stand::Noisy).len();
-    let here = knobs.len() - standing(knobs, Stand::Absent).len();
-    let (knobs, adds) = (count_noun(here, "knob"), agree(noisy, "adds", "add"));
-    screen.line(&[Span::strong(match (noisy, seen.captured) {
-        (0, true) => {
-            format!("None of the {knobs} in this tree adds noise that can be turned off.")
+    let (by_hand, noisy): (Vec<&Audited>, Vec<&Audited>) =
+        standing(knobs, Stand::Noisy).into_iter().partition(|knob| knob.is_by_hand());
+    let by_hand = by_hand.iter().map(|knob| knob.name()).collect::<Vec<_>>().join(", ");
+    let by_hand = if by_hand.is_empty() { by_hand } else { format!("; also {by_hand}, by hand") };
+    let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
+    let place = if seen.captured { "in this tree" } else { "here" };
+    let says = match noisy.len() {
+        0 => format!("None of the {here} {place} adds noise that can be turned off"),
+        noisy => {
+            format!("{noisy} of the {here} {place} {} noise to measurements", agree(noisy, "adds", "add"))
         }
-        (0, false) => format!("Quiet: none of the {knobs} here adds noise that can be turned off."),
-        (_, true) => format!("{noisy} of the {knobs} in this tree {adds} noise to measurements."),
-        (_, false) => format!("{} {adds} noise to measurements.", count_noun(noisy, "knob")),
-    })]);
+    };
+    screen.paragraph(&[], Tone::Strong, format!("{says}{by_hand}."));
     let most = |lines: usize| if seen.named { usize::MAX } else { lines };
     if let Some(noise) = seen.noise.describe() {
         screen.short(most(3), "", "  ", format!("Measured {}: {noise}", seen.noise.source));
@@ -297,9 +304,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
         remarks.push(format!("For a command: {sudo}linespeed quiet -- COMMAND"));
         remarks.push(format!("Until restored: {sudo}linespeed quiet --apply, then --restore"));
     }
-    remarks.push(
-        "Gain of each knob here: linespeed quiet --prove; for a command: --prove -- COMMAND".to_owned(),
-    );
+    remarks.push("Gain of each knob here: linespeed quiet --prove [-- COMMAND]".to_owned());
     if rows.iter().any(|row| row.knob.only_when_named() && row.inspection.state == State::Noisy) {
         remarks.push("Opt-in knobs must be named: linespeed quiet smt -- COMMAND".to_owned());
     }
@@ -369,7 +374,7 @@ mod tests {
         let is_row = |line: &str| line.starts_with("| ");
         assert!(lines.windows(2).all(|two| !is_row(two[0]) || is_row(two[1]) || two[1].is_empty()), "{text}");
         let text = shown(80, true);
-        for part in ["1 knob adds noise", "isolcpus=", "Experts disagree.", "no such file\\x1b"] {
+        for part in ["adds noise to measurements", "isolcpus=", "Experts disagree.", "no such file\\x1b"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
     }

@@ -62,7 +62,9 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected);
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
-        true => format!("{knob} is already {now}. Measure again: linespeed"),
+        true => format!(
+            "Nothing to change or measure: {knob} is {now} here since the record. Measure again: linespeed"
+        ),
         false => format!("{knob}: {now}, then {then}"),
     };
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, change);
@@ -73,7 +75,7 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
 
 fn foot(screen: &mut Screen, fixed: &Fixed) {
     if fixed.proof.is_none() && !fixed.outlook.is_done() {
-        let first = [Span::plain("Would measure, alternating before and after: ")];
+        let first = [Span::plain("Would measure: ")];
         screen.paragraph(&first, Tone::Plain, &fixed.measures);
     }
     let said = match fixed.kept {

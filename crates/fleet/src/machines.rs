@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use record::fleet::Remark;
 use record::phrase::visible;
 use record::redaction::{Aliases, Kind, is_pseudonym};
-use record::text;
+use record::{text, units::percent};
 
 use crate::brief::Brief;
 
 const DAY: u64 = 86_400;
+/// The share of CPU time lost during a run above which its results say little about the machine.
+const DISTURBED: f64 = 0.05;
 /// Files named per remark.
 pub(crate) const EXAMPLES: usize = 5;
 
@@ -97,6 +99,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     if let Some(newest) = collections.first() {
         note_clocks(briefs, newest, remarks);
         note_redacted(briefs, newest, remarks);
+        note_disturbed(briefs, newest, remarks);
     }
     collections
 }
@@ -122,6 +125,19 @@ fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
         _ => true,
     };
     apart && earlier.kind.fits(&next.kind)
+}
+
+fn note_disturbed(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
+    for brief in newest.iter().filter_map(|at| briefs.get(*at)) {
+        let taken = brief.others.into_iter().chain(brief.steal).fold(0.0, f64::max);
+        if taken > DISTURBED {
+            let what = text!(
+                "fleet-disturbed",
+                "disturbed: other processes or steal time took CPU time during the run; measure again when idle"
+            );
+            remark(remarks, what, false, format!("{} {}", brief.machine, percent(taken)));
+        }
+    }
 }
 
 fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {

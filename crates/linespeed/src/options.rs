@@ -45,7 +45,7 @@ pub use records::{
 pub use scale::Scale;
 pub use stat::Stat;
 
-use taken::{TAKEN_BY, is_taken};
+use taken::{is_taken, limited_flags};
 
 /// Measure how far this machine runs below its hardware's speed, and find out why
 ///
@@ -350,10 +350,10 @@ impl Options {
             _ => {}
         }
         let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
-        let idle = TAKEN_BY.iter().find(|(id, _)| is_given(id) && !is_taken(id, name));
-        let Some((id, _)) = idle else { return self.measuring.check_fail_on(name) };
+        let idle = limited_flags().find(|id| is_given(id) && !is_taken(id, name));
+        let Some(id) = idle else { return self.measuring.check_fail_on(name) };
         let flag = format!("--{}", id.replace('_', "-"));
-        let way_out = match *id {
+        let way_out = match id {
             "output" if name == "man" => "give a folder: linespeed man FOLDER".to_owned(),
             "output" => format!("redirect standard output: linespeed {name} … >FILE"),
             _ => "omit it".to_owned(),
@@ -425,7 +425,7 @@ mod tests {
         for name in names.iter().filter(|name| *name != "help") {
             let command = definition.find_subcommand_mut(name).unwrap_or_else(|| panic!("{name}"));
             let help = command.render_long_help().to_string();
-            for (id, _) in super::TAKEN_BY {
+            for id in super::limited_flags() {
                 let flag = format!("--{}", id.replace('_', "-"));
                 let offered = |line: &str| line.split([' ', ',']).any(|word| word == flag);
                 let options = help.lines().filter(|line| line.trim_start().starts_with('-'));

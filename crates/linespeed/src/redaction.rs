@@ -34,8 +34,11 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Warns about names that sentences may still contain.
-pub fn end(pseudonyms: &Pseudonyms) {
+/// Reports what was replaced in a file, and warns about names that sentences may still contain.
+pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
+    if let Some(done) = pseudonyms.summary().filter(|_| options.out.output.is_some()) {
+        output::notice(&options.out, &done.to_string());
+    }
     if let Some(remark) = pseudonyms.remark() {
         output::complain(&remark.to_string());
     }
@@ -47,9 +50,9 @@ pub fn names(options: &Options) -> Result<Names, Failure> {
 }
 
 /// Prints the warning of [`end`] for these.
-pub fn end_names(names: &Names) {
+pub fn end_names(options: &Options, names: &Names) {
     if let Names::Pseudonyms(all) = names {
-        end(&all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        end(options, &all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 }
 
@@ -68,7 +71,7 @@ pub fn redact_all<'a>(
         *record = redact_with(record.redacted(&mut pseudonyms))?;
         record.diagnosis.turns = diagnose::turns(record);
     }
-    end(&pseudonyms);
+    end(options, &pseudonyms);
     Ok(Some(pseudonyms))
 }
 

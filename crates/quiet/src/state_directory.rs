@@ -1,6 +1,5 @@
 //! The state directory with journal and lock, which only its owner can write.
 
-use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -48,7 +47,7 @@ pub fn is_foreign(folder: &Path) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The system refuses something at this path.
-    #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), Unwritable(.1))]
+    #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), unwritable(.1))]
     Unwritable(PathBuf, io::Error),
     /// It is no folder.
     #[error("{0}: not a directory")]
@@ -62,22 +61,19 @@ pub enum DirectoryError {
 }
 
 /// What the system refused, and the remedy.
-struct Unwritable<'a>(&'a io::Error);
-
-impl fmt::Display for Unwritable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0.raw_os_error() {
-            Some(libc::EROFS) => "its file system is mounted read-only",
-            Some(libc::ENOSPC | libc::EDQUOT) => "no space left",
-            Some(libc::ELOOP) => "it is a symbolic link, which is not followed; check it, then remove it",
-            Some(libc::ENOTDIR | libc::EEXIST) => "a component of its path is not a directory",
-            Some(libc::EISDIR) => "it is a directory; check it, then remove it",
-            Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
-                "this user cannot write there; set HOME or XDG_STATE_HOME to a directory of your own"
-            }
-            _ => return self.0.fmt(f),
-        })
-    }
+fn unwritable(error: &io::Error) -> String {
+    let says = match error.raw_os_error() {
+        Some(libc::EROFS) => "its file system is mounted read-only",
+        Some(libc::ENOSPC | libc::EDQUOT) => "no space left",
+        Some(libc::ELOOP) => "it is a symbolic link, which is not followed; check it, then remove it",
+        Some(libc::ENOTDIR | libc::EEXIST) => "a component of its path is not a directory",
+        Some(libc::EISDIR) => "it is a directory; check it, then remove it",
+        Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
+            "this user cannot write there; set HOME or XDG_STATE_HOME to a directory of your own"
+        }
+        _ => return error.to_string(),
+    };
+    says.to_owned()
 }
 
 /// Creates the folder if it is missing, and checks whether it can be trusted.

@@ -116,6 +116,14 @@ impl Pseudonyms {
         PathBuf::from(named + ending)
     }
 
+    /// What was done, in a line; `None` without names.
+    pub fn summary(&self) -> Option<Text> {
+        let names = crate::phrase::count_noun(self.names.len() as u64, "name");
+        (!self.names.is_empty()).then(|| {
+            text!("--redact: {names} replaced by pseudonyms; results, settings and times are kept", names)
+        })
+    }
+
     /// A note on names left in sentences because they are also common words; `None` if there are none.
     pub fn remark(&self) -> Option<Text> {
         let mut kinds: Vec<&str> = self.common.iter().map(|(kind, _)| kind.word()).collect();

@@ -41,6 +41,7 @@ use rows::Rows;
 pub use suggestions::{comparable_references, suggest};
 pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
+pub use verdict::TOO_NOISY;
 
 /// Maximum number of records with individual notes.
 const FEW: usize = 6;

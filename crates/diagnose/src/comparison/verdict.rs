@@ -24,6 +24,9 @@ const MOST_CAUSES: usize = 3;
 /// Maximum number of results, settings and records shown from a longer list.
 const MOST_LISTED: usize = 3;
 
+/// How many results are too noisy to decide.
+pub const TOO_NOISY: Template =
+    Template { code: "comparison-too-noisy", words: "Too noisy to decide: {noisy}." };
 /// What became slower most, by the end of its interval that is closer to 1, which is certain.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Largest slowdowns: {changes}." };
@@ -238,7 +241,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
-        said.push(text!("Too noisy to decide: {noisy}."));
+        said.push(text!(TOO_NOISY, noisy));
     }
     vec![said, settings]
 }

@@ -23,6 +23,8 @@ use crate::{output, sources};
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
+    // The numbers are those that `show` prints.
+    source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
     // One without names has this machine's pseudonym.
     let names = sources::names_of(&sources::host());
@@ -69,9 +71,12 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
 /// What is measured, in words.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
-        (_, false) => Ok(text!("the time of the command")),
+        (_, false) => Ok(text!("the time of the command, before and after, alternately")),
         (Some(figure), true) => Ok(figure.describe()),
-        (None, true) if asked.dry_run => Ok(text!("nothing; to measure a command, add -- COMMAND")),
+        (None, true) if asked.dry_run => {
+            let knob = fix.value.knob.name();
+            Ok(text!("nothing, because the gain of {knob} depends on the program; add -- COMMAND", knob))
+        }
         (None, true) => {
             let of = match asked.record.as_str() {
                 HERE => String::new(),

@@ -50,7 +50,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     let mut said = fleet::judge_fleet(&input, tool.clone(), reading);
     let record = |path: &Path| names.in_record(Record::read(path).ok()?);
     fleet::explain(&mut said, &tool, record);
-    redaction::end_names(&names);
+    redaction::end_names(options, &names);
     let kept = asked.baseline.as_ref().map_or(Ok(()), |path| {
         let baseline = fleet::make_baseline(&said, super::now(), record);
         files::write(path, &as_json(record::json::write_text(&baseline))?)

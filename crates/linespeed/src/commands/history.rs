@@ -30,21 +30,22 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
         fleet::Asked { hosts: &hosts, names: &asked.figures, most: asked.last as usize, now: &now };
     let tool = super::new_record().tool;
     let said = fleet::read_history(&files, others, &question, threads, tool, &names);
-    redaction::end_names(&names);
+    redaction::end_names(options, &names);
     if said.records.is_empty() {
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
-        let others =
-            if said.others > 0 { format!(" ({} of other machines)", said.others) } else { String::new() };
+        let others = (said.others > 0)
+            .then(|| format!("; {} of other machines: use --host NAME", count_noun(said.others, "record")));
         let remarks: Vec<String> = said
             .remarks
             .iter()
             .map(|remark| format!("; {} skipped: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "there is no record of {} with these results in {}{others}{}: run linespeed first, or use \
-             --host or --from",
+            "run linespeed first, and again later: there is no record of {} with these results in {} (--from DIR \
+             reads other folders){}{}",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
+            others.unwrap_or_default(),
             remarks.concat()
         )));
     }

@@ -118,7 +118,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let mut record = keeping.finish(&Root::live(), super::measuring::ended(interrupted));
     if let Some(names) = &mut shown.names {
         record = redact_with(record.redacted(names))?;
-        redaction::end(names);
+        redaction::end(options, names);
     }
     let watch =
         record.watch.as_ref().filter(|_| !once && !to_standard_output(options) && !options.out.quiet_output);

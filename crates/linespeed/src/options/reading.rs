@@ -137,8 +137,9 @@ fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
     let above: Vec<String> = about.chain(paragraphs.map(|part| part.replace('\n', " "))).collect();
     let above =
         above.join("\n\n").replace("{tools}", &tools.join(", ")).replace("{names}", &names.join(", "));
-    let examples = below.first().cloned().unwrap_or_default();
-    command.long_about(above).after_help(examples).after_long_help(below.join("\n\n"))
+    let more = if command.get_name() == ALL { "" } else { "Shared options: linespeed help options" };
+    let short = [below.first().map_or("", String::as_str), more].join("\n\n").trim().to_owned();
+    command.long_about(above).after_help(short).after_long_help(below.join("\n\n"))
 }
 
 /// The whole definition, for completions and man pages.
@@ -171,7 +172,7 @@ fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
         let arg = arg.hide_short_help(of_output);
         match arg.get_id().as_str() {
             "fail_on" if matches!(name, "compare" | "stat") => {
-                arg.help("Exit with 1 if slower[:PERCENT], or noisy").value_name("GATE")
+                arg.help("Exit 1 if slower[:5%] (inconclusive: 0) or noisy").value_name("GATE")
             }
             _ if idle => arg.hide(true),
             _ => arg,

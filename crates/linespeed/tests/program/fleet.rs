@@ -16,6 +16,8 @@ use made_up::write;
 fn machine(number: u32, speed: f64) -> Record {
     let mut record = made_up::machine(number, ("memory.bandwidth", speed));
     record.tool.version = env!("CARGO_PKG_VERSION").to_owned();
+    // Nothing disturbed these runs.
+    record.conditions.after = None;
     record
 }
 

@@ -60,7 +60,7 @@ fn a_redacted_record_has_no_name_in_any_form() {
     for name in ["out.json", "out.csv", "out.md", "out.html"] {
         let out = folder.path().join(name);
         let prom = folder.path().join("out.prom");
-        ran(["show", path, "--redact", "-o", out.to_str().unwrap(), "--prom", prom.to_str().unwrap()])
+        ran(["show", path, "--redact", "-q", "-o", out.to_str().unwrap(), "--prom", prom.to_str().unwrap()])
             .succeeds();
         is_clean(name, &std::fs::read_to_string(&out).unwrap());
         is_clean("prom", &std::fs::read_to_string(&prom).unwrap());

@@ -2,47 +2,21 @@
 
 use record::{Machine, Record};
 
-use super::{Section, inventory, listed, memory};
+use super::{Fact, Section, inventory, listed, memory};
 
 /// Maximum number of facts of a kind with a line each.
 const MOST: usize = 2;
 /// The same for kinds of caches.
 const CACHES: usize = 7;
 
-/// The lines above packages, caches and nodes: a key, and parts that each have a fact of the inventory in their words.
-const ABOVE: [(&str, &str); 6] = [
-    ("Processor", "{Identity}, microcode {Microcode}, {Vendor}"),
-    (
-        "Clock",
-        "base {Base clock}, at least {Lowest clock}, up to {Highest clock}, cycle counter {Cycle counter}, {Clock}, boost {Boost}, power limit {Power limit}, held by {Clock held by}",
-    ),
-    ("Hypervisor", "{Hypervisor}, container {Container}"),
-    (
-        "CPUs",
-        "{CPUs online} online, {CPUs offline} offline, {CPUs a core} per core, dies {Dies}, clusters {Clusters}",
-    ),
-    ("CPUs move", "{CPUs move}"),
-    (
-        "Limits",
-        "affinity {Affinity}, cpuset {Cpuset}, memory nodes {Memory nodes}, quota {CPU quota}, throttled in {Throttled by quota}, memory {Memory limit}, \
-         real-time priority {Real-time priority}, locked memory {Locked memory}, root {Root}",
-    ),
-];
+/// The lines above packages, memory devices, caches and nodes, and those below.
+const LINES: &str = include_str!("essentials.txt");
 
-/// Those below.
-const BELOW: [(&str, &str); 4] = [
-    (
-        "Settings",
-        "THP {THP}, NUMA balancing {NUMA balancing}, swap {Swap}, clock source {Clock source}, SMT {SMT}",
-    ),
-    (
-        "Kernel",
-        "preemption {Preemption}, tick {Tick}, isolated {Isolated CPUs}, tickless {Tickless CPUs}, {Page size} pages, \
-         {Distribution}",
-    ),
-    ("Idle", "{Idle driver}, governor {Idle governor}"),
-    ("Boot options", "{Boot options}"),
-];
+/// The lines of a section: a key, and parts that each have a fact of the inventory in their words.
+fn lines(section: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = LINES.split_once(&format!("[{section}]\n")).map_or("", |(_, rest)| rest);
+    all.lines().map_while(|line| line.split_once(" :: "))
+}
 
 /// The facts, always in the same order; those that the machine does not report are omitted.
 pub(crate) fn facts(record: &Record) -> Section {
@@ -61,7 +35,12 @@ pub(crate) fn facts(record: &Record) -> Section {
     };
     let says = |parts: &str| listed(parts.split(", ").map(part));
     let mut section = Section::new("");
-    ABOVE.iter().for_each(|(key, parts)| section.add(key, says(parts)));
+    // What was imported is shown, however little room there is.
+    let is_import = record.import.is_some();
+    let devices: Vec<Fact> = memory::devices(machine, is_import).into_iter().take(1 + MOST).collect();
+    let (first, later) = if is_import { (devices, Vec::new()) } else { (Vec::new(), devices) };
+    section.facts.extend(first);
+    lines("above").for_each(|(key, parts)| section.add(key, says(parts)));
     for kind in all().filter(|fact| fact.key.starts_with("Kind ")).take(MOST) {
         section.facts.push(kind.clone());
     }
@@ -80,13 +59,13 @@ pub(crate) fn facts(record: &Record) -> Section {
     if machine.counts.packages != Some(1) || machine.cpus.iter().any(|cpu| cpu.siblings.len() > 1) {
         numbered(&mut section, "Package");
     }
+    section.facts.extend(later);
     section.facts.extend(memory::caches(machine, false).into_iter().take(CACHES));
-    section.facts.extend(memory::devices(machine, record.import.is_some()).into_iter().take(1 + MOST));
     if machine.nodes.len() > 1 {
         numbered(&mut section, "Node");
     }
     section.add("Mitigations", mitigations(machine));
-    BELOW.iter().for_each(|(key, parts)| section.add(key, says(parts)));
+    lines("below").for_each(|(key, parts)| section.add(key, says(parts)));
     section
 }
 

@@ -36,13 +36,6 @@ pub fn severity(severity: Severity) -> &'static str {
 
 /// The cost of a finding and its confidence, in words.
 pub fn loss(finding: &Finding) -> String {
-    format!("{} confidence", loss_in_short(finding, false))
-}
-
-/// The same without the last word, where there is no room for it. `brief`: behind a word for how bad it is, where no column is to spare:
-/// without the verb, and with a narrow dash.
-pub(crate) fn loss_in_short(finding: &Finding, brief: bool) -> String {
-    let costs = if brief { "" } else { "costs " };
     let sure = finding.confidence.word();
     let how = if finding.measured { "" } else { ", modelled" };
     let of = match finding.resource.as_deref() {
@@ -65,10 +58,9 @@ pub(crate) fn loss_in_short(finding: &Finding, brief: bool) -> String {
             let [share, low, high] =
                 [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
             let between = range(&low, &high);
-            let between = if brief { between.replace(" – ", "–") } else { between };
-            format!("{costs}{share}{of} [{between}]{how}")
+            format!("costs {share}{of} [{between}]{how}")
         }
-        Verdict::Costs { share, .. } => format!("{costs}{}{of}{how}", units::percent_to(*share, 2)),
+        Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent_to(*share, 2)),
         Verdict::NotResolved { smaller_than } => {
             format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }
@@ -78,7 +70,7 @@ pub(crate) fn loss_in_short(finding: &Finding, brief: bool) -> String {
         Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
         Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),
     };
-    format!("{cost}, {sure}")
+    format!("{cost}, {sure} confidence")
 }
 
 /// Whether a loss is resolved: its interval excludes 0. Only such a loss may be coloured.

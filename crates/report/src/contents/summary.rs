@@ -12,6 +12,7 @@ use super::conditions::{duration, steal_share};
 use super::figures::{WITHHELD, ceiling, digits_beside_ceiling, is_withheld, mark_words, uncertainty, value};
 use super::listed;
 use super::side_by_side::group_by;
+use super::turns::find_turns;
 use crate::text::{range, without_zeros};
 use record::phrase::count_noun;
 
@@ -25,29 +26,29 @@ pub(crate) fn banner(record: &Record) -> Option<String> {
         .then(|| "Emulated machine: no result here is a speed.".to_owned())
 }
 
-/// The replacement for findings if there are none: where nothing was found, since few results show little.
-pub(crate) fn nothing(record: &Record) -> String {
-    if record.measurements.is_empty() {
+/// The replacement for findings if there are none: how many rules found nothing, how many could not be checked, and at most this many of the
+/// facts that those need.
+pub(crate) fn nothing(record: &Record, most: usize) -> String {
+    let unchecked = &record.diagnosis.not_looked_for;
+    if record.measurements.is_empty() && record.import.is_none() {
         return "Nothing was measured.".to_owned();
     }
-    let (reported, named) = match &record.import {
-        Some(import) => ("the output of", tools(import)),
-        None => {
-            let seen =
-                record.coverage.iter().filter(|of| matches!(of.state, State::Measured | State::Degraded));
-            ("these measurements", each_once(seen.map(|of| &of.what).filter(|what| !what.contains(' '))))
-        }
-    };
-    if named.is_empty() { "No findings.".to_owned() } else { format!("No findings in {reported} {named}.") }
+    // Hardly any record has the facts of every rule: none was applied to this one.
+    if unchecked.is_empty() {
+        return "No rule was applied.".to_owned();
+    }
+    let missing = group_by(unchecked, |rule| rule.missing.to_string());
+    let more = missing.len().saturating_sub(most);
+    let named = missing.into_iter().take(most).map(|(fact, _)| fact);
+    let missing: Vec<String> = named.chain((more > 0).then(|| format!("{more} more"))).collect();
+    let checked = count_noun(diagnose::RULES.len().saturating_sub(unchecked.len()), "rule");
+    let (left, missing) = (unchecked.len(), missing.join("; "));
+    format!("No findings: {checked} found nothing, {left} could not be checked (missing: {missing}).")
 }
 
 /// The tools whose output was imported.
 fn tools(import: &Import) -> String {
-    each_once(import.outputs.iter().map(|output| &output.tool))
-}
-
-fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let names: BTreeSet<&str> = import.outputs.iter().map(|output| output.tool.as_str()).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
@@ -340,7 +341,9 @@ fn noise_facts(record: &Record) -> String {
     let others = record.diagnosis.used_by_others;
     let online = record.machine.counts.cpus_online;
     listed([
-        (record.import.is_none() && !record.measurements.is_empty()).then(|| unreliable(record)),
+        // Commands run alternately have their own verdict on noise.
+        (record.import.is_none() && !record.measurements.is_empty() && find_turns(record).is_none())
+            .then(|| unreliable(record)),
         clock_moved(record).filter(|_| record.import.is_none()),
         others.zip(online).map(|(used, cpus)| {
             format!("other processes used {} of {}", units::cpus_in_use(used), units::cpus(cpus))

@@ -95,12 +95,12 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
     stretches.iter().map(tell).collect()
 }
 
-/// Its start, end and duration, and what bound it, with the share of its time.
+/// Its start and end, and what bound it, with the share of its duration.
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
-    let bound = stretch.held().map(|(by, share)| format!("{}, {} of it", by.name(), percent(share)));
-    let bound = capitalized(&bound.unwrap_or_else(|| "not bound by anything known".to_owned()));
-    format!("{from} to {to} UTC ({}): {bound}", duration(stretch.to - stretch.all.at))
+    let bound = stretch.held().map(|(by, share)| format!("{}, {} of", by.name(), percent(share)));
+    let bound = capitalized(&bound.unwrap_or_else(|| "not bound by anything known for".to_owned()));
+    format!("{from} to {to} UTC: {bound} {}", duration(stretch.to - stretch.all.at))
 }
 
 fn percent(share: f64) -> String {

@@ -166,7 +166,7 @@ pub(super) fn findings(record: &Record, figures: &Figures, shown_by: Option<&str
     let findings = &record.diagnosis.findings;
     let inside = html! {
         @if findings.is_empty() {
-            p { (summary::nothing(record)) }
+            p { (summary::nothing(record, usize::MAX)) }
         } @else {
             ol class="findings" {
                 @for (number, finding) in findings.iter().enumerate() {

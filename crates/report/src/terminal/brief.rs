@@ -94,5 +94,5 @@ pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
     }
     let left = screen.left(0).max(LEAST_ANSWER);
     screen.clipped(left, |screen| compare::answer(screen, c));
-    screen.more_with("--all (explanations, differences, all results)");
+    screen.more("--all (explanations, differences, all results)");
 }

@@ -28,38 +28,38 @@ fn compose(check: &Check, baseline: &str) -> String {
     // Facts that differ leave room for no more than that.
     let not_judged = check.busy.as_ref().map(|_| "speed not judged".to_owned());
     let unseen = not_judged.unwrap_or_else(|| unseen(check));
+    let of = clean(baseline);
     match check.outcome {
-        Outcome::Good => good(check, baseline, unseen),
-        Outcome::OtherClass => listed("baseline of a different kind: ", facts.collect(), ""),
-        Outcome::Setting | Outcome::Defect => listed("", slow.chain(facts).collect(), &unseen),
+        Outcome::Good => good(check, &of, unseen),
+        Outcome::OtherClass => listed(&["baseline of a different kind: ".to_owned()], facts.collect(), ""),
+        Outcome::Setting | Outcome::Defect => listed(
+            &[format!("FAIL (baseline {of}): "), "FAIL: ".to_owned()],
+            slow.chain(facts).collect(),
+            &unseen,
+        ),
     }
 }
 
-/// The line if nothing differs; facts that could not be compared come first if they are the majority, and the baseline is dropped without room.
+/// The line if nothing differs, with what could not be compared; the baseline is dropped without room.
 fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let all = check.figures.len();
     let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
-    let noisy = all - known;
-    let (lead, rest) = match &check.busy {
+    let limit = match &check.busy {
         Some(busy) => {
             let used = units::significant(busy.by_others);
-            (format!("speed not judged: other processes used {used} of {} CPUs; ", busy.cpus), vec![])
+            format!("speed not judged: other processes used {used} of {} CPUs", busy.cpus)
         }
-        None if noisy > known => (format!("{noisy} of {all} results too noisy; otherwise "), vec![unseen]),
-        None if noisy > 0 => (String::new(), vec![format!("{noisy} too noisy"), unseen]),
         // Facts that agree say nothing of how fast the machine is.
-        None if all == 0 => (String::new(), vec!["speed not tested".to_owned(), unseen]),
-        None => (String::new(), vec![unseen]),
+        None if all == 0 => "speed not tested".to_owned(),
+        None if known < all => format!("{} of {all} results too noisy", all - known),
+        None => String::new(),
     };
-    let figures = match all {
-        0 => String::new(),
-        _ if check.busy.is_some() => String::new(),
-        _ => format!(", {}", record::phrase::count_noun(known, "result")),
-    };
-    let off = format!("OK: {}{figures} match", count_facts(check.alike));
+    let rest = if check.busy.is_some() { vec![limit] } else { vec![limit, unseen] };
+    let is_known = known > 0 && check.busy.is_none();
+    let figures = is_known.then(|| format!(", {}", record::phrase::count_noun(known, "result")));
+    let off = format!("OK: {}{} match", count_facts(check.alike), figures.unwrap_or_default());
     let rest: String = rest.iter().filter(|part| !part.is_empty()).map(|part| format!("; {part}")).collect();
-    let of = format!(" {}", clean(baseline));
-    let lines = [format!("{lead}{off}{of}{rest}"), format!("{lead}{off}{rest}")];
+    let lines = [format!("{off} {baseline}{rest}"), format!("{off}{rest}")];
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
 
@@ -78,20 +78,21 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// As many as fit after the words, and the number of others.
-fn listed(words: &str, all: Vec<String>, unseen: &str) -> String {
+/// After the longest beginning with room for one of them as many as fit, and the number of others.
+fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
         (0, unseen) => format!("; {unseen}"),
         (left, "") => format!("; {left} more{MORE}"),
         (left, unseen) => format!("; {left} more{MORE}; {unseen}"),
     };
-    let whole = |shown: usize| {
+    let whole = |words: &String, shown: usize| {
         let first = all.get(..shown).unwrap_or_default().join("; ");
         format!("{words}{first}{}", ending(all.len() - shown))
     };
-    let most = (1..=all.len()).rev().map(whole).find(|line| width(line) <= WIDEST);
-    most.unwrap_or_else(|| format!("{words}{} differ{MORE}", count_facts(all.len())))
+    let lines = begins.iter().flat_map(|words| (1..=all.len()).rev().map(move |shown| whole(words, shown)));
+    let counted = begins.last().map(|words| format!("{words}{} differ{MORE}", count_facts(all.len())));
+    longest(lines.chain(counted), |line| width(line) <= WIDEST)
 }
 
 /// A fact in a few words.
@@ -270,14 +271,14 @@ mod tests {
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
         OK: 31 facts match node1; speed not tested
-        OK: 31 facts, 1 result match node1; 1 too noisy
-        2 of 3 results too noisy; otherwise OK: 31 facts, 1 result match node1
-        OK: 31 facts, 1 result match node1; 1 too noisy
-        speed not judged: other processes used 1.23 of 2 CPUs; OK: 31 facts match node1
-        SMT off, not on; speed not judged
-        triad, all CPUs at 80 % of the baseline
+        OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
+        OK: 31 facts, 1 result match node1; 2 of 3 results too noisy
+        OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
+        OK: 31 facts match node1; speed not judged: other processes used 1.23 of 2 CPUs
+        FAIL (baseline node1): SMT off, not on; speed not judged
+        FAIL (baseline node1): triad, all CPUs at 80 % of the baseline
         OK: 31 facts match node1; speed not tested; not seen: firmware
-        memory devices 15, not 16; SMT off, not on; 2 more: -v; not seen: firmware
+        FAIL (baseline node1): memory devices 15, not 16; 3 more: -v; not seen: firmware
         baseline of a different kind: memory devices 15, not 16
         ");
         let shown = check(
@@ -288,8 +289,8 @@ mod tests {
             &Style::default(),
         );
         insta::assert_snapshot!(shown, @r#"
-        memory devices 15, not 16; SMT off, not on; 2 more: -v
-        scontrol update nodename='n $x' state=drain reason="linespeed: memory devices 15, not 16; SMT off, not on; 2 more"
+        FAIL (baseline node1): memory devices 15, not 16; SMT off, not on; 2 more: -v
+        scontrol update nodename='n $x' state=drain reason="linespeed: FAIL (baseline node1): memory devices 15, not 16; SMT off, not on; 2 more"
         "#);
     }
 

@@ -1,7 +1,7 @@
 //! A comparison on the terminal.
 
-use record::Comparison;
 use record::gate::Gate;
+use record::{Comparison, Text};
 
 use super::report;
 use super::room::ROWS;
@@ -23,7 +23,10 @@ pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> St
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {
-        screen.hanging("  ", "  ", compare::paragraph(says));
+        // A gate above it counts what is too noisy.
+        let counts = |one: &Text| c.gate.is_some() && one.is(&diagnose::TOO_NOISY);
+        let says = Text::sequence(says.sentences().iter().filter(|one| !counts(one)).cloned());
+        screen.hanging("  ", "  ", compare::paragraph(&says));
     }
     if !c.answer.is_empty() {
         screen.blank();

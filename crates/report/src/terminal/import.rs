@@ -4,7 +4,7 @@ use record::Record;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 
-use super::room::{ENDING, FEW_FINDINGS, FIGURES, LEAST_TABLE, OUTPUTS, ROWS};
+use super::room::{ENDING, FIGURES, FINDINGS, ITEMS, LEAST_TABLE, OUTPUTS, ROWS};
 use super::screen::Screen;
 use super::{findings, inventory, report};
 use crate::contents::blocks::blocks;
@@ -76,12 +76,23 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
         screen.line(&[Span::quiet(format!("and {more}"))]);
     }
-    let findings = if record.diagnosis.findings.is_empty() { 0 } else { FEW_FINDINGS + 1 };
     let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
-    let below = findings + 2 * amiss.iter().filter(|none| !**none).count() + ENDING;
+    let findings = |screen: &mut Screen| {
+        screen.blank();
+        let shown = findings::write(screen, record, FINDINGS, None);
+        let hidden = record.diagnosis.findings.len() - shown;
+        if hidden > 0 {
+            screen.line(&[Span::quiet(format!("and {}", count_noun(hidden, "more finding")))]);
+        }
+    };
+    // Nothing of a finding is cut: what stands above it has the lines that it leaves.
+    let before = screen.lines();
+    findings(screen);
+    let below = 2 * amiss.iter().filter(|none| !**none).count() + ENDING + screen.lines() - before;
+    screen.keep(before);
     if !all {
         let room = if import.inventory.is_empty() { screen.left(below) } else { FIGURES };
-        let end = screen.lines() + room;
+        let end = screen.lines().saturating_add(room);
         for (number, block) in blocks(record, report::ROOM).into_iter().enumerate() {
             let left = end.saturating_sub(screen.lines());
             // A further table's heading, its head and a row cut in two show little.
@@ -92,13 +103,9 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     }
     if !import.inventory.is_empty() {
         screen.blank();
-        inventory::write_essentials(screen, record, screen.left(below));
+        inventory::write_essentials(screen, record, screen.left(below).max(ITEMS));
     }
-    if !record.diagnosis.findings.is_empty() {
-        screen.blank();
-        let room = screen.left(below - findings).max(FEW_FINDINGS);
-        findings::write(screen, record, room, None);
-    }
+    findings(screen);
     screen.blank();
     let withheld = import.withheld.first().map(kept_as_text);
     let two_ways = import.contradictions.first().map(contradiction);
@@ -169,7 +176,8 @@ fn describe_output(output: &Output, several_texts: bool) -> String {
     let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let (first, last) = output.lines;
     let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
-    let of = if several_texts { format!(" of {}", output.text) } else { String::new() };
+    let file = output.text.rsplit('/').next().filter(|_| several_texts);
+    let of = file.map(|file| format!(" of {file}")).unwrap_or_default();
     format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken, "result"))
 }
 

@@ -10,31 +10,69 @@ use crate::contents::summary::{ends_of, position_word};
 use crate::paint::Tone;
 use crate::table::{Field, Table};
 
+/// The most results that the answer names.
+const MOST: usize = 3;
+
 const ROWS: [Field<Row>; 5] = [
     ("result", |row| row.what.clone()),
     ("#here", |row| units::figure(row.value, row.unit)),
     ("#typical", |row| row.range.map_or("-".to_owned(), |range| ends_of(range, row.unit))),
     ("?#sources", |row| if row.sources.is_empty() { "-".to_owned() } else { row.sources.len().to_string() }),
-    ("stands", |row| match row.position {
-        None if row.unreliable => "unreliable".to_owned(),
-        Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
-        Some(position) if row.of_bare_metal => format!("{}, from bare metal", position_word(position)),
-        Some(position) => position_word(position).to_owned(),
-    }),
+    ("stands", stands),
 ];
 
 /// The column of percentiles among other records, if there are any.
 const AMONG: Field<Row> =
     ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
 
-/// The table, and its sources.
+/// A result's position among published ones.
+fn stands(row: &Row) -> String {
+    match row.position {
+        None if row.unreliable => "unreliable".to_owned(),
+        Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
+        Some(position) if row.of_bare_metal => format!("{}, from bare metal", position_word(position)),
+        Some(position) => position_word(position).to_owned(),
+    }
+}
+
+/// A result beside its published range, in a sentence.
+fn sentence(row: &Row, like: &Like) -> String {
+    let published = row.range.zip(row.of.as_ref()).map(|(range, of)| {
+        let of = if like.design.as_ref() == Some(of) { "this design" } else { of.as_str() };
+        let sources = count_noun(row.sources.len(), "published source");
+        format!("; {sources} for {of}: {}", ends_of(range, row.unit))
+    });
+    let value = units::figure(row.value, row.unit);
+    format!("{} {value}: {}{}", row.what, stands(row), published.unwrap_or_default())
+}
+
+/// The answer: the results outside the published range.
+fn answer(like: &Like) -> String {
+    if let [one] = like.figures.as_slice() {
+        return sentence(one, like);
+    }
+    let stand = |position| like.figures.iter().filter(move |row| row.position == Some(position));
+    let outside: Vec<&Row> = stand(Position::Low).chain(stand(Position::High)).collect();
+    let judged = outside.len() + stand(Position::Normal).count();
+    if stand(Position::NotRepresentative).count() > 0 {
+        return "not judged: other processes used the CPUs during this run; measure again".to_owned();
+    }
+    if judged == 0 {
+        return "no published results to compare these with".to_owned();
+    }
+    let judged = count_noun(judged, "result");
+    let said = outside.iter().take(MOST).map(|row| format!(". {}", sentence(row, like)));
+    format!("{} of {judged} outside the published range{}", outside.len(), said.collect::<String>())
+}
+
+/// The answer, the table, and its sources.
 pub fn like(screen: &mut Screen, like: &Like) {
     let of = like
         .design
         .clone()
         .unwrap_or_else(|| "unknown machine: no published results of its processor".to_owned());
     let guest = if like.guest { ", as a guest" } else { "" };
-    screen.paragraph(&[], Tone::Strong, format!("{of}{guest}"));
+    screen.paragraph(&[], Tone::Strong, format!("{of}{guest}: {}.", answer(like)));
     if let Some(others) = like.among {
         screen.say(format!("among {} of such machines", count_noun(others, "record")));
     }
@@ -43,8 +81,9 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
     if like.figures.is_empty() {
-        return screen.say("No result here has a published counterpart.");
+        return;
     }
+    screen.blank();
     screen.table(&table, 0);
     let sourced = like.figures.iter().filter(|row| !row.sources.is_empty());
     let sources = sourced.map(|row| {

@@ -133,7 +133,7 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
         table.row(vec![name, labels.join(" "), what_it_is_of(entry)]);
     }
     if entries.is_empty() {
-        screen.line(&[Span::plain("No records.")]);
+        screen.line(&[Span::plain("No records: linespeed saves one after each run.")]);
     } else {
         screen.table(&table, 0);
     }

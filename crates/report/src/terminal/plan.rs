@@ -26,9 +26,7 @@ pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     for one in blocks.iter().take(3) {
         screen.clipped(ITEMS, |screen| block(screen, one, false));
     }
-    screen.more_with(
-        "--all (what else to set, cautions), --as numactl, taskset, systemd or docker (lines to paste)",
-    );
+    screen.more("--all (settings, cautions); lines to paste: --as numactl, docker");
 }
 
 /// Only the lines for one tool, ready for a file or a shell; `None` if the plan has none.

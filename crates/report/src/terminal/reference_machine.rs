@@ -10,7 +10,7 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::claims;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, pad_right, width, wrap};
+use crate::text::{pad_right, width};
 
 /// Maximum number of metrics whose results are summarized.
 const METRICS: usize = 5;
@@ -30,8 +30,8 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
     if !answers.is_empty() {
         screen.line(&[Span::strong(claims::counted(answers))]);
     }
-    let room = screen.left(1);
-    let (mut used, mut shown) = (0, 0);
+    let end = screen.lines().saturating_add(screen.left(1));
+    let mut shown = 0;
     for one in claims::worst_first(answers) {
         let tone = if one.verdict == Verdict::DoesNotHold { Tone::Warning } else { Tone::Plain };
         let id = Span::plain(format!("  {}  ", pad_right(&one.id, 3)));
@@ -40,14 +40,13 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
             Some(figures) => format!("{}: {figures}", one.says),
             None => one.says.clone(),
         };
-        let begin = [id, verdict];
-        let at: usize = begin.iter().map(|span| width(span.text())).sum();
-        used += wrap(&clean(&words), screen.width().saturating_sub(at).max(1)).len();
-        if used > room {
+        let before = screen.lines();
+        screen.paragraph(&[id, verdict], Tone::Plain, words);
+        if screen.lines() > end {
+            screen.keep(before);
             break;
         }
         shown += 1;
-        screen.paragraph(&begin, Tone::Plain, words);
     }
     let more = match answers.len().saturating_sub(shown) {
         0 => "tables, evidence".to_owned(),

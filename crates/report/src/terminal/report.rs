@@ -77,7 +77,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&s
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
     if findings.is_empty() {
-        screen.paragraph(&[Span::plain("  ")], Tone::Plain, summary::nothing(record));
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, summary::nothing(record, usize::MAX));
     }
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];

@@ -14,7 +14,6 @@ pub(super) const ENDING: usize = 3;
 
 /// Lines of findings next to all facts of a machine, and next to other tools' output.
 pub(super) const FINDINGS: usize = 6;
-pub(super) const FEW_FINDINGS: usize = 3;
 /// Lines of a comparison's answer below a gate.
 pub(super) const LEAST_ANSWER: usize = 10;
 /// Imported data of one machine: outputs, and lines of their results in addition to its facts.

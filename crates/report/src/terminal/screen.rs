@@ -79,13 +79,6 @@ impl Screen {
         }
     }
 
-    /// Likewise the option that shows the rest, with its description.
-    pub fn more_with(&mut self, option: &str) {
-        if !self.all {
-            self.paragraph(&[], Tone::Plain, format!("More: {option}"));
-        }
-    }
-
     /// Text made safe, with characters of their final width: ASCII needs two characters for some.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);

@@ -66,6 +66,7 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
     let about = culprits::about(first, interval.processes_seconds?, &facts.ceilings());
     (alone || about.len() > 1).then(|| {
+        let about = culprits::joined(about);
         text!("{name} ({about}) uses {share} of the busy time.", name = cut(&first.name), about, share)
     })
 }
