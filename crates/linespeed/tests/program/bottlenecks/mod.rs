@@ -244,7 +244,9 @@ fn an_ordinary_users_own_program_is_sampled() {
     crate::support::copied_to(&program);
     std::fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
     let file = ["--output", place.to_str().unwrap()];
-    let ran = run(programs::stat_of_copies(&program, &own, &file, "memory-latency").by_nobody());
+    let mut stat = programs::stat_of_copies(&program, &own, &file, "memory-latency");
+    stat.env(programs::FOR_SECONDS, "1.5");
+    let ran = run(stat.by_nobody());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
     let refused = lost(&record, "memory access samples");
@@ -258,7 +260,11 @@ fn an_ordinary_users_own_program_is_sampled() {
     if read < 30 {
         return skipped(test, &format!("{read} samples of it were read"));
     }
-    // Setting up its array is a part of it.
+    // Setting up its array is a part of it. Of few samples the shares are hardly known.
+    assert!(seen.far.high > 0.3 && seen.sequential.low < seen.far.high / 2.0, "{seen:?}");
+    if seen.far.high - seen.far.low > 0.25 {
+        return skipped(test, &format!("{read} samples leave it open: {:?}", seen.far));
+    }
     assert!(seen.far.share > 0.3 && seen.sequential.share < seen.far.share / 2.0, "{seen:?}");
 }
 
