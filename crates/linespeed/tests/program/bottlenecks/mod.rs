@@ -246,7 +246,7 @@ fn an_ordinary_users_own_program_is_sampled() {
     std::fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
     let file = ["--output", place.to_str().unwrap()];
     let mut stat = programs::stat_of_copies(&program, &own, &file, "memory-latency");
-    stat.env(programs::FOR_SECONDS, "1.5");
+    stat.env(programs::FOR_SECONDS, "4");
     let ran = run(stat.by_nobody());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
@@ -261,11 +261,12 @@ fn an_ordinary_users_own_program_is_sampled() {
     if read < 30 {
         return skipped(test, &format!("{read} samples of it were read"));
     }
-    // Setting up its array is a part of it. Of few samples the shares are hardly known.
-    assert!(seen.far.high > 0.3 && seen.sequential.low < seen.far.high / 2.0, "{seen:?}");
-    if seen.far.high - seen.far.low > 0.25 {
-        return skipped(test, &format!("{read} samples leave it open: {:?}", seen.far));
+    assert!(seen.loads.high > 0.3, "{seen:?}");
+    // Of few addresses it is hardly known how much memory they belong to, and so which cache holds it.
+    if read < 350 {
+        return skipped(test, &format!("{read} samples leave the size of its memory open"));
     }
+    // Setting up its array is a part of it.
     assert!(seen.far.share > 0.3 && seen.sequential.share < seen.far.share / 2.0, "{seen:?}");
 }
 
