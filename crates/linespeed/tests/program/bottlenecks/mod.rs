@@ -218,6 +218,9 @@ fn three_ways_of_asking_say_the_same() {
     {
         return skipped(test, &format!("other programs or the host had its CPUs: {all:?}"));
     }
+    if all.iter().all(|one| *one == all[0]) {
+        return;
+    }
     // A verdict by samples needs some of them in each.
     let of_screen: record::live::Interval = serde_json::from_value(screen["interval"].clone()).unwrap();
     let of_record = |record: &Record| {
@@ -226,10 +229,8 @@ fn three_ways_of_asking_say_the_same() {
     let sampled =
         [of_record(&told.record), of_record(&record), of_screen.service.and_then(|service| service.sampled)];
     let least = sampled.into_iter().map(|seen| seen.unwrap_or_default().decoded()).min().unwrap();
-    if least < 30 {
-        return skipped(test, &format!("{least} samples of it were read"));
-    }
-    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+    assert!(least < 30, "{all:?}");
+    skipped(test, &format!("{least} samples of it were read: {all:?}"));
 }
 
 /// Whole CPUs may not be sampled by an ordinary user, but on most kernels his own programs may.
@@ -244,7 +245,9 @@ fn an_ordinary_users_own_program_is_sampled() {
     crate::support::copied_to(&program);
     std::fs::copy(std::env::current_exe().unwrap(), &own).unwrap();
     let file = ["--output", place.to_str().unwrap()];
-    let ran = run(programs::stat_of_copies(&program, &own, &file, "memory-latency").by_nobody());
+    let mut stat = programs::stat_of_copies(&program, &own, &file, "memory-latency");
+    stat.env(programs::FOR_SECONDS, "4");
+    let ran = run(stat.by_nobody());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
     let refused = lost(&record, "memory access samples");
@@ -257,6 +260,11 @@ fn an_ordinary_users_own_program_is_sampled() {
     let read = seen.decoded();
     if read < 30 {
         return skipped(test, &format!("{read} samples of it were read"));
+    }
+    assert!(seen.loads.high > 0.3, "{seen:?}");
+    // Of few addresses it is hardly known how much memory they belong to, and so which cache holds it.
+    if read < 350 {
+        return skipped(test, &format!("{read} samples leave the size of its memory open"));
     }
     // Setting up its array is a part of it.
     assert!(seen.far.share > 0.3 && seen.sequential.share < seen.far.share / 2.0, "{seen:?}");
