@@ -344,8 +344,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let first = causes.next()?;
-    let is_told = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
-    let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_told).collect();
+    let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
+    let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_shown).collect();
     if others > besides.len() {
         besides.extend(core::known(&facts).map(|says| Cause::new(BoundBy::Cpu, 1.0, says, "profile")));
     }

@@ -78,12 +78,10 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
         }
         None if seen < facts.cpu() * 0.5 => {
             let seen = text!("samples cover {seen} of its CPU time", seen = seconds(seen));
+            let used = significant(facts.used());
             match are_short_processes(facts) {
                 true => (text!(verdict("short-processes"), cpus, idle), "fewer-processes", seen),
-                false => {
-                    let used = significant(facts.used());
-                    (text!(verdict("hardly-sampled"), used, cpus, idle), "longer", seen)
-                }
+                false => (text!(verdict("hardly-sampled"), used, cpus, idle), "longer", seen),
             }
         }
         None => {

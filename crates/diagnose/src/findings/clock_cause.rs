@@ -55,6 +55,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let setting = setting.map(|(at, setting)| Setting { at, setting, only });
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     by_setting(limited)
+        .filter(|_| setting.as_ref().is_some_and(|one| clock_holders::is_set(case, one.setting)))
         .or_else(|| clock_holders::cause(case, cpu, promised))
         .or_else(|| no_boost(snapshot))
         .or_else(|| by_setting(saving))
@@ -115,9 +116,9 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
         // Intel's file has the opposite meaning of all others.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
-        let boost = KnobValue::new(KnobName::Boost, "on");
-        cause.remedy.push(Remedy::command(write_command(on, path)).sets(boost));
-        cause.undo.push(Remedy::command(write_command(off, path)));
+        let (boost, path) = (KnobValue::new(KnobName::Boost, "on"), path.replace("/policy0/", "/policy*/"));
+        cause.remedy.push(Remedy::command(write_command(on, &path)).sets(boost));
+        cause.undo.push(Remedy::command(write_command(off, &path)));
     } else {
         cause.remedy = remedies("clock boost");
     }

@@ -2,7 +2,9 @@
 
 use record::clock_holders::{ClockHolders, PowerLimit};
 
-use super::clock_holders::{Cause, HOLDERS, Held, by_cooling, by_processor, firmware_limit, power_limit};
+use super::clock_holders::{
+    Cause, HOLDERS, Held, by_cooling, by_driver, by_processor, by_range, firmware_limit, power_limit,
+};
 use super::clock_limit;
 use super::prelude::*;
 
@@ -12,6 +14,7 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "clock-held", find };
 
 const BY_PROCESSOR: Template = Template::new("processor-held", "the processor's clock is limited: {cause}");
+const BY_SETTING: Template = Template::new("setting-held", "the processor's clock is limited: {cause}");
 const BY_COOLING: Template = Template::new("cooling-held", "the processor's clock is limited: {cause}");
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -47,7 +50,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         }
         let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));
         let held = own.or_else(|| by_cooling(holders).map(|cause| (BY_COOLING, cause)));
-        findings.extend(held.map(|(template, cause)| {
+        let is_boosting = case.record.conditions.before.boost != Some(false);
+        let set = by_driver(holders).or_else(|| by_range(holders).filter(|_| is_boosting));
+        let set = set.map(|cause| (BY_SETTING, cause));
+        findings.extend(held.into_iter().chain(set).map(|(template, cause)| {
             report(Severity::Warning, text!(template, cause = cause.what.clone()), cause)
         }));
     }
@@ -99,7 +105,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::found;
     use crate::samples::{figure_in, machine, measured};
-    use record::clock_holders::{Cooling, HeldBy, UncoreClock};
+    use record::clock_holders::{Cooling, HeldBy, HwpRange, UncoreClock};
     use record::conditions::ClockSetting;
     use record::{Labels, Record};
 
@@ -219,5 +225,60 @@ mod tests {
         record.conditions.before.clock_holders = ClockHolders::default();
         record.conditions.before.clock_holders.held_before = vec![HeldBy::RegulatorHeat];
         assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-logged"));
+        let holders = &mut record.conditions.before.clock_holders;
+        holders.hwp = Some(HwpRange { highest: 40, guaranteed: 24, allowed: 19 });
+        assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-range"));
+        record.conditions.before.clock_holders.max_percent = Some(47);
+        assert_eq!(cause_of(&record).as_deref(), Some("clock-cause-driver"));
+        let finding = &found(&record, clock_limit::RULE)[0];
+        let file = "| sudo tee /sys/devices/system/cpu/intel_pstate/max_perf_pct";
+        assert!(finding.remedy[0].to_string().starts_with(&format!("echo 100 {file}")), "{finding:?}");
+        assert!(finding.undo[0].to_string().starts_with(&format!("echo 47 {file}")), "{finding:?}");
+        // Nobody is accused of what is open to the highest level.
+        let holders = &mut record.conditions.before.clock_holders;
+        holders.max_percent = Some(100);
+        holders.hwp = Some(HwpRange { highest: 40, guaranteed: 24, allowed: 40 });
+        holders.held_before.clear();
+        assert_eq!(cause_of(&record), None);
+    }
+
+    #[test]
+    fn a_limit_that_a_driver_only_passes_on_is_not_called_a_setting() {
+        let place = Labels::new()
+            .with_label(Label::Cpu, 0u32)
+            .with_label(Label::Active, "one")
+            .with_label(Label::Vector, "scalar");
+        let mut record = record_with(Vec::new());
+        record.machine.processor.base_hz = Some(2_600_000_000);
+        record.measurements.push(measured("core.clock", place, 1.9e9));
+        let cause_with = |driver: &str, bios: Option<u64>, cooled: Option<&str>, limit: u64| {
+            let mut record = record.clone();
+            let conditions = &mut record.conditions.before;
+            conditions.clocks = vec![ClockSetting {
+                cpus: (0..4).collect(),
+                driver: Some(driver.to_owned()),
+                bios_hz: bios,
+                max_hz: Some(limit),
+                ..ClockSetting::default()
+            }];
+            let cooling = |kind: &str| Cooling { kind: kind.to_owned(), step: 4, highest_step: 12 };
+            conditions.clock_holders.cooling = cooled.map(cooling).into_iter().collect();
+            let finding = found(&record, clock_limit::RULE).remove(0);
+            (finding.remedy[0].to_string(), finding.evidence.last().unwrap().says.to_string())
+        };
+        let is_set = |(remedy, _): &(String, String)| remedy.contains("scaling_max_freq");
+        assert!(is_set(&cause_with("acpi-cpufreq", Some(2_600_000_000), None, 1_900_000_000)));
+        let firmware = cause_with("acpi-cpufreq", Some(1_900_000_000), None, 1_900_000_000);
+        assert!(!is_set(&firmware) && firmware.1.contains("firmware limit"), "{firmware:?}");
+        // The first state of the table is no limit: it includes boost.
+        let table = cause_with("acpi-cpufreq", Some(2_600_000_000), None, 2_600_000_000);
+        assert!(!is_set(&table) && !table.1.contains("firmware"), "{table:?}");
+        for kind in ["cpufreq-cpu0", "thermal-cpufreq-1", "Processor"] {
+            let cooled = cause_with("cppc_cpufreq", None, Some(kind), 1_900_000_000);
+            assert!(!is_set(&cooled) && cooled.1.contains("step 4 of 12"), "{kind}: {cooled:?}");
+        }
+        for kind in ["cpufreq-cpu8", "intel_powerclamp"] {
+            assert!(is_set(&cause_with("cppc_cpufreq", None, Some(kind), 1_900_000_000)), "{kind}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::clock_holders::{ClockHolders, HeldBy, HwpRange, PowerLimit};
+use record::conditions::ClockSetting;
 
 use super::prelude::*;
 
@@ -148,13 +149,33 @@ fn advise_for(held: HeldBy) -> Vec<Remedy> {
 pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -> Option<(f64, Cause)> {
     let settings = case.record.conditions.before.clocks.iter().enumerate();
     let limited = settings.filter(|(_, setting)| concerns(&setting.cpus));
-    let (at, hz) =
-        limited.filter_map(|(at, setting)| Some((at, setting.bios_hz?))).min_by_key(|(_, hz)| *hz)?;
+    let of_firmware = |setting: &ClockSetting| setting.bios_hz.filter(|hz| !is_of_table(case, setting, *hz));
+    let limits = limited.filter_map(|(at, setting)| Some((at, of_firmware(setting)?)));
+    let (at, hz) = limits.min_by_key(|(_, hz)| *hz)?;
     let limit = Value::Figure(hz as f64, "Hz");
     let what = text!("the firmware limits it to {limit}", limit = limit.clone());
     let from = format!("conditions.before.clocks[{at}].bios_hz");
     let cause = Cause::shown(what, text!("firmware limit {limit}"), from, remedies("clock firmware"));
     Some((hz as f64, cause))
+}
+
+/// Whether this is the first state of acpi-cpufreq's table: the base clock, which includes boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
+fn is_of_table(case: &Case, setting: &ClockSetting, hz: u64) -> bool {
+    let is_base = |base: u64| hz as f64 >= base as f64 * (1.0 - RESOLUTION);
+    setting.driver.as_deref() == Some("acpi-cpufreq") && base_hz(case.record).is_none_or(is_base)
+}
+
+/// Whether somebody set cpufreq's limit. Drivers also lower it to the firmware's limit, and while the kernel cools.
+pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
+    let Some(limit) = setting.max_hz else { return false };
+    let is_cooled = |kind: &str| match kind.strip_prefix("cpufreq-cpu") {
+        Some(cpu) => cpu.parse().is_ok_and(|cpu| setting.cpus.contains(cpu)),
+        None => kind != "intel_powerclamp",
+    };
+    let cooling = &case.record.conditions.before.clock_holders.cooling;
+    !is_of_table(case, setting, limit)
+        && setting.bios_hz.is_none_or(|bios| limit < bios)
+        && !cooling.iter().any(|one| is_cooled(&one.kind))
 }
 
 /// The processor's own reason: heat, an external signal, a regulator. A power limit is reported with the limit.
@@ -186,7 +207,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
 }
 
 /// A share of the highest performance that the driver allows.
-fn by_driver(holders: &ClockHolders) -> Option<Cause> {
+pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     const FILE: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
     let percent = holders.max_percent.filter(|percent| *percent < 100)?;
     let share = Value::Share(percent as f64 / 100.0);
@@ -198,12 +219,11 @@ fn by_driver(holders: &ClockHolders) -> Option<Cause> {
 }
 
 /// Performance levels that end below the processor's highest.
-fn by_range(holders: &ClockHolders) -> Option<Cause> {
+pub(super) fn by_range(holders: &ClockHolders) -> Option<Cause> {
     let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
     let what = text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}");
     let says = text!("highest P-state level {allowed} of {highest}");
-    let remedy = Remedy::advice(text!("raise scaling_max_freq, or enable boost (turbo)"));
-    Some(Cause::shown(what, says, format!("{HOLDERS}.hwp"), vec![remedy]))
+    Some(Cause::shown(what, says, format!("{HOLDERS}.hwp"), remedies("clock range")))
 }
 
 /// The strongest cooling by the kernel.

@@ -13,6 +13,7 @@ mod explained;
 mod fix;
 mod fleet;
 mod gate;
+mod held_clocks;
 mod history;
 mod import;
 mod input;

@@ -2,7 +2,7 @@
 
 use super::instruction::{
     Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Place, Registers, Source,
-    Target, Test,
+    Target, Test, bit, field, signed,
 };
 
 /// All instructions have it.
@@ -30,24 +30,9 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     Some(Instruction { length: LENGTH, ..one })
 }
 
-/// A field of `bits` bits from bit `low` on.
-fn field(word: u32, low: u32, bits: u32) -> u32 {
-    (word >> low) & ((1 << bits) - 1)
-}
-
-fn bit(word: u32, at: u32) -> bool {
-    field(word, at, 1) == 1
-}
-
 /// The number of a register, by its lowest bit in the word.
 fn register(word: u32, low: u32) -> u8 {
     field(word, low, 5) as u8
-}
-
-/// A field as a number with a sign.
-fn signed(word: u32, low: u32, bits: u32) -> i64 {
-    let value = i64::from(field(word, low, bits));
-    if value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
 }
 
 /// A register as an input; XZR is none.
@@ -359,8 +344,7 @@ fn of_scalable(word: u32) -> Instruction {
     let reads = vector(5).and(vector(16));
     if !bit(word, 31) {
         // WHILELO, PTEST and similar set the flags.
-        let flags = if word >> 24 == 0x25 { Registers::FLAGS } else { Registers::default() };
-        let sets = vector(0).and(flags);
+        let sets = vector(0).and(Registers::FLAGS);
         return Instruction { reads: reads.and(vector(0)), sets, ..Instruction::default() };
     }
     let (group, form) = (field(word, 29, 3), field(word, 13, 3));

@@ -46,6 +46,22 @@ impl FromIterator<Registers> for Registers {
     }
 }
 
+/// A field of `bits` bits from bit `low` on.
+pub(super) fn field(word: u32, low: u32, bits: u32) -> u32 {
+    (word >> low) & ((1 << bits) - 1)
+}
+
+/// Whether this bit is set.
+pub(super) fn bit(word: u32, at: u32) -> bool {
+    field(word, at, 1) == 1
+}
+
+/// A field as a number with a sign.
+pub(super) fn signed(word: u32, low: u32, bits: u32) -> i64 {
+    let value = i64::from(field(word, low, bits));
+    if value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
+}
+
 /// An instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Instruction {
