@@ -1,4 +1,4 @@
-//! Packs what is known of processors (`reference/cores/`): each file as JSON under its name, all of them deflated together.
+//! Packs the processor data (`reference/cores/`): each file as JSON under its name, all of them deflated together.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

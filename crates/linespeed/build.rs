@@ -1,5 +1,6 @@
-//! What `linespeed --version` prints: a release names the commit that it was built from, with a `+` if the sources were changed.
-//! `LINESPEED_COMMIT` names it for sources outside their repository.
+//! Generates the output of `linespeed --version`: a release includes the commit from which it was built, followed by `+` if the
+//! sources were changed.
+//! `LINESPEED_COMMIT` specifies the commit for sources outside their repository.
 
 use std::process::Command;
 
@@ -12,7 +13,7 @@ fn main() {
     println!("cargo::rustc-env=LINESPEED_VERSION={}{commit}", env!("CARGO_PKG_VERSION"));
 }
 
-/// The commit, where these sources are those of a repository and do not just lie in one.
+/// The commit, if these sources belong to a repository and are not just stored inside another one.
 fn commit() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);

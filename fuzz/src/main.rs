@@ -1,4 +1,4 @@
-//! Gives every parser of linespeed damaged inputs, until the time is over: `fuzz/README.md`.
+//! Feeds damaged inputs to every parser of linespeed until the time is over: see `fuzz/README.md`.
 
 mod mutate;
 mod targets;
@@ -16,27 +16,27 @@ use clap::Parser;
 use mutate::Random;
 use targets::Target;
 
-/// An input that takes longer hangs.
+/// An input that takes longer than this counts as a hang.
 const LONGEST: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
-#[command(about = "Gives every parser of linespeed damaged inputs")]
+#[command(about = "Feeds damaged inputs to every parser of linespeed")]
 struct Options {
-    /// Only these; all without.
+    /// Targets to run; by default all.
     targets: Vec<String>,
-    /// Prints their names.
+    /// Prints the names of all targets.
     #[arg(long)]
     list: bool,
-    /// How long each is given inputs; a tool's target for a fifth of that.
+    /// Seconds per target; the target of a tool gets a fifth.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Inputs that each gets at least.
+    /// Minimum number of inputs per target.
     #[arg(long, default_value_t = 1)]
     runs: usize,
-    /// What draws the inputs; the clock without.
+    /// Seed of the inputs; by default from the clock.
     #[arg(long)]
     seed: Option<u64>,
-    /// Reads this input alone.
+    /// Reads only this input.
     #[arg(long)]
     input: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What each thread reads now, since when.
+/// The current input of each thread, with its start time.
 type Reading = Mutex<Option<(String, Instant, Vec<u8>)>>;
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     let chosen = if options.targets.is_empty() { known.clone() } else { options.targets.clone() };
     if let Some(unknown) = chosen.iter().find(|name| !known.contains(name)) {
-        eprintln!("there is no target {unknown}; there are: {}", known.join(" "));
+        eprintln!("there is no target {unknown}; available targets: {}", known.join(" "));
         return ExitCode::from(2);
     }
     std::panic::set_hook(Box::new(|panic| PANIC.with(|said| *said.borrow_mut() = panic.to_string())));
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
                 }
                 ended.fetch_add(1, Ordering::Relaxed);
             };
-            // As much of a stack as a program's first thread has.
+            // The same stack size as a program's first thread.
             std::thread::Builder::new()
                 .stack_size(8 << 20)
                 .spawn_scoped(scope, work)
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(found.into_inner() > 0))
 }
 
-/// Ends everything when an input hangs.
+/// Terminates the program if an input hangs.
 fn watch(slot: &Reading) {
     let reading = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((name, from, input)) = &*reading
@@ -111,7 +111,7 @@ fn watch(slot: &Reading) {
     }
 }
 
-/// Gives a target inputs until its time is over; how many it did not read.
+/// Feeds inputs to a target until its time is over; returns the number of failures.
 fn fuzz(name: &str, options: &Options, seed: u64, slot: &Reading) -> usize {
     let target = targets::find(name);
     let mut random = Random(name.bytes().fold(seed, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
@@ -128,11 +128,11 @@ fn fuzz(name: &str, options: &Options, seed: u64, slot: &Reading) -> usize {
         }
     }
     *slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
-    println!("{name}: {runs} inputs, {found} that fail");
+    println!("{name}: {runs} inputs, {found} failures");
     found
 }
 
-/// Whether an input is read, or refused; otherwise says why not.
+/// Whether an input is read or refused without failure; otherwise prints the reason.
 fn reads(target: &Target, input: &[u8]) -> bool {
     let read = catch_unwind(AssertUnwindSafe(|| (target.read)(input)));
     if read.is_err() {
@@ -141,7 +141,7 @@ fn reads(target: &Target, input: &[u8]) -> bool {
     read.is_ok()
 }
 
-/// Writes an input to a file of its own.
+/// Saves an input to a separate file.
 fn keep(name: &str, input: &[u8]) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
     let mixed = input.iter().fold(0_u64, |mixed, byte| mixed.wrapping_mul(31).wrapping_add(u64::from(*byte)));

@@ -1,6 +1,6 @@
-//! How an input comes to harm.
+//! Damages inputs.
 
-/// Numbers that look random: splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Pseudorandom numbers: splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 pub struct Random(pub u64);
 
 impl Random {
@@ -11,18 +11,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of the numbers below `count`, which is not 0.
+    /// A number below `count`, which must not be 0.
     pub fn below(&mut self, count: usize) -> usize {
         (self.next() % count as u64) as usize
     }
 
-    /// A place in something of this length, its end included.
+    /// A position in a sequence of this length, including its end.
     fn place(&mut self, length: usize) -> usize {
         self.below(length + 1)
     }
 }
 
-/// What is put into an input, or in the place of a number.
+/// Words inserted into an input, or substituted for a number.
 const WORDS: [&str; 36] = [
     "0",
     "-1",
@@ -62,10 +62,10 @@ const WORDS: [&str; 36] = [
     "\nroot@other:~# lscpu\n",
 ];
 
-/// The most bytes that an input grows to.
+/// Maximum size of an input, bytes.
 const MOST: usize = 2 << 20;
 
-/// One of the seeds, harmed in one to eight ways.
+/// One of the seeds, damaged in one to eight ways.
 pub fn harmed(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut input = seeds[random.below(seeds.len())].clone();
     for _ in 0..=random.below(8) {
@@ -75,7 +75,7 @@ pub fn harmed(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// A piece of an input, mostly a short one.
+/// A piece of an input, usually a short one.
 fn piece(input: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     let from = random.place(input.len());
     let most = [4, 40, 400, 4000][random.below(4)];
@@ -99,7 +99,7 @@ fn harm(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
         }
         4 => drop(input.splice(at..at, WORDS[random.below(WORDS.len())].bytes())),
         5 | 6 => {
-            // A number becomes another.
+            // Replace a number with another.
             let digit = input[at..].iter().position(u8::is_ascii_digit);
             if let Some(start) = digit.map(|offset| at + offset) {
                 let length = input[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();

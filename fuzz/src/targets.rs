@@ -1,4 +1,4 @@
-//! The parsers, what their inputs are made of, and what must hold of what they read.
+//! The parsers, the seeds of their inputs, and the properties that their results must have.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,22 +14,22 @@ use report::terminal::{Screen, Style};
 
 use crate::tree::Tree;
 
-/// The time of a tool's target, as a share of another's: ten tools have one parser in common.
+/// The time of a tool's target relative to other targets: ten tools share one parser.
 const SHARE_OF_A_TOOL: f64 = 0.2;
 
 /// A parser.
 pub struct Target {
     /// Its name.
     pub name: String,
-    /// What inputs are made of.
+    /// Seeds of the inputs.
     pub seeds: Vec<Vec<u8>>,
-    /// Its share of the time that a target has.
+    /// The target's share of the time per target.
     pub share: f64,
-    /// Reads an input, and panics where something does not hold.
+    /// Reads an input, and panics if a property does not hold.
     pub read: Reader,
 }
 
-/// What reads an input.
+/// A function that reads an input.
 type Reader = Box<dyn Fn(&[u8])>;
 
 fn target(name: &str, seeds: Vec<Vec<u8>>, read: impl Fn(&[u8]) + 'static) -> Target {
@@ -41,7 +41,7 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// The files of a folder with this ending, by name.
+/// The files in a directory with this extension, by name.
 fn files(folder: &str, ending: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(here(folder)).expect("the tests' folder is there").flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
@@ -49,13 +49,13 @@ fn files(folder: &str, ending: &str) -> BTreeMap<String, Vec<u8>> {
     named.map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
 }
 
-/// The names of all, without what their inputs are made of.
+/// The names of all targets, without their seeds.
 pub fn names() -> Vec<String> {
     let tools = tools().into_keys().map(|tool| format!("import-{tool}"));
     ["record", "journal", "recipe", "smbios", "tree"].map(str::to_owned).into_iter().chain(tools).collect()
 }
 
-/// The target of this name.
+/// The target with this name.
 pub fn find(name: &str) -> Target {
     match name {
         "record" => {
@@ -80,7 +80,7 @@ pub fn find(name: &str) -> Target {
     }
 }
 
-/// Captured outputs by the tool that their files are named after.
+/// Captured outputs, by tool according to their file names.
 fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let machines = files("reference/machines", "").into_values().collect();
     let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
@@ -92,7 +92,7 @@ fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     tools
 }
 
-/// Whether figures are what their metrics can be.
+/// Checks that results are plausible for their metrics.
 fn check(measurements: &[Measurement]) {
     for m in measurements {
         let Some(metric) = m.metric.definition() else { continue };
@@ -101,7 +101,7 @@ fn check(measurements: &[Measurement]) {
     }
 }
 
-/// What can be read is shown, and reads back.
+/// Checks that a readable record can be shown and read back.
 fn shown(record: &Record) {
     check(&record.measurements);
     let json = record.to_json().expect("a record has a form in JSON");
@@ -124,7 +124,7 @@ fn import(input: &[u8]) {
     }
 }
 
-/// A journal with a value that was written, one that was refused, a shield and swap.
+/// A journal with a written value, a refused value, a shield and swap.
 const JOURNAL: &str = concat!(
     r#"{"version":1,"boot":"b","pid":7,"command":"linespeed quiet","date":"2026-01-01T00:00:00Z","stays":false,"changes":["#,
     r#"{"knob":"thp","path":"/sys/kernel/mm/transparent_hugepage/enabled","syntax":"chosen","old":"always","new":"never"},"#,

@@ -1,4 +1,4 @@
-//! Captured machines whose files are damaged, missing, or something else.
+//! Captured machines whose files are damaged, missing or replaced.
 
 use std::ffi::CString;
 use std::fs;
@@ -13,13 +13,13 @@ use tempfile::TempDir;
 
 use crate::mutate::{Random, harmed};
 
-/// Captured machines, each below a folder, with their regular files.
+/// Captured machines, each in a directory, with their regular files.
 pub struct Tree {
     machines: Vec<(TempDir, Vec<PathBuf>)>,
 }
 
 impl Tree {
-    /// Unpacks the archives of a folder.
+    /// Unpacks the archives in a directory.
     pub fn new(archives: &Path) -> Self {
         let entries = fs::read_dir(archives).expect("the tests' machines are there").flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -28,7 +28,7 @@ impl Tree {
         Self { machines: paths.iter().map(|path| unpack(path)).collect() }
     }
 
-    /// Harms some files of a machine as these bytes draw it, inspects it, and makes it whole again.
+    /// Damages some files of a machine as determined by these bytes, inspects it, and restores it.
     pub fn read(&self, input: &[u8]) {
         let mix = |mixed: u64, byte: &u8| mixed.wrapping_mul(0x100_0000_01b3) ^ u64::from(*byte);
         let mut random = Random(input.iter().fold(0xcbf2_9ce4_8422_2325, mix));
@@ -38,7 +38,7 @@ impl Tree {
         let whole: Vec<(&PathBuf, Vec<u8>)> =
             chosen.into_iter().filter_map(|path| Some((path, fs::read(path).ok()?))).collect();
         for (path, content) in &whole {
-            // One that was drawn twice is something else by now.
+            // A file selected twice has already been replaced.
             if path.symlink_metadata().is_ok_and(|there| there.is_file()) {
                 lay(path, content, &mut random);
             }
@@ -72,7 +72,7 @@ fn unpack(archive: &Path) -> (TempDir, Vec<PathBuf>) {
     (folder, files)
 }
 
-/// Lays something else in a file's place.
+/// Replaces a file with something else.
 fn lay(path: &Path, content: &[u8], random: &mut Random) {
     fs::remove_file(path).expect("a file can be removed");
     let _ = match random.below(8) {

@@ -1,4 +1,4 @@
-//! What a machine of a shape is booted with: linespeed, a kernel, and what comes along.
+//! The components with which a machine is booted: linespeed, a kernel, and additional files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::shape::Shape;
 use crate::tree::Tree;
 use crate::{kernel, program};
 
-/// Where cargo builds: the folder that its own variable names, `target` in the source tree otherwise.
+/// Cargo's target directory: from its environment variable, otherwise `target` in the source tree.
 pub fn target() -> PathBuf {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/")).join("target");
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from)
 }
 
-/// Kernels are kept beside what cargo builds, wherever that is for this run.
+/// The directory of downloaded kernels, inside cargo's target directory.
 pub fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/")).join("target/lab")
 }
@@ -37,12 +37,12 @@ pub fn kernel_of(shape: &Shape, parts: &Parts) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What comes along into a machine.
+/// Additional files for a machine.
 #[derive(Default)]
 pub struct Along {
     /// Files for its `/bin`.
     pub files: Vec<PathBuf>,
-    /// Files that have places of their own.
+    /// Files with their own paths.
     pub tree: Tree,
 }
 
@@ -53,7 +53,7 @@ impl Along {
     }
 }
 
-/// Boots a machine. With `record` linespeed is told to leave its record where the machine brings it back from.
+/// Boots a machine. With `record`, linespeed writes its record to the path from which the machine returns it.
 pub fn boot_shape(
     shape: &Shape,
     arguments: &[String],
@@ -68,7 +68,7 @@ pub fn boot_shape(
     let kernel = kernel_of(shape, parts)?;
     let mut all = Vec::new();
     if record {
-        // Before the command: what follows `--` belongs to somebody else.
+        // Before the command: arguments after `--` belong to another program.
         all.extend(["--output".to_owned(), wire::RECORD.to_owned()]);
     }
     all.extend_from_slice(arguments);

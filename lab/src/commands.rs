@@ -1,4 +1,4 @@
-//! What each command does.
+//! The implementation of each command.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::options::{Boot, Check, Command, Options, Parts};
 use crate::shape::{Architecture, Shape};
 use crate::{headers, kernel, module, program, shapes, trials};
 
-/// Does it; returns the exit code.
+/// Executes the command; returns the exit code.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     match &options.command {
         Command::Boot(boot) => self::boot(boot, &options.parts),
@@ -41,17 +41,17 @@ fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
         }
     } else if outcome.text().lines().any(|line| line.starts_with(CLOSING)) {
         eprintln!(
-            "lab: {}: the files named above were the machine's own and are gone; --output FILE brings its record back",
+            "lab: {}: the files listed above were in the machine and no longer exist; --output FILE saves its record",
             shape.name
         );
     }
     if let Ended::Signal(signal) = outcome.ended {
-        eprintln!("lab: {}: linespeed was ended by signal {signal}", shape.name);
+        eprintln!("lab: {}: linespeed was terminated by signal {signal}", shape.name);
     }
     Ok(outcome.ended.code())
 }
 
-/// How linespeed begins the line that says where its record lies.
+/// The beginning of the line with the path of linespeed's record.
 const CLOSING: &str = "Record: ";
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -72,7 +72,7 @@ fn check(check: &Check, parts: &Parts) -> Result<u8, Failure> {
     check_shapes(&chosen, check.records.as_deref(), parts)
 }
 
-/// Two different ones by a number; each pair comes up as the number grows.
+/// Selects two different elements by a number; all pairs occur as the number increases.
 fn draw_two<T>(mut all: Vec<T>, number: usize) -> Vec<T> {
     if all.len() <= 2 {
         return all;
@@ -82,14 +82,14 @@ fn draw_two<T>(mut all: Vec<T>, number: usize) -> Vec<T> {
     vec![first, second]
 }
 
-/// Checks one machine after the other; 0 when everything held.
+/// Checks the machines in sequence; 0 if all checks passed.
 fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Result<u8, Failure> {
     let mut failed = Vec::new();
     for shape in chosen {
         let verdicts = match check_shape(shape, records, parts) {
             Ok(verdicts) => verdicts,
             Err(signal @ Failure::Signal(_)) => return Err(signal),
-            // A machine that does not come up is a failed check; the others still have theirs.
+            // A machine that does not boot is a failed check; the other machines are still checked.
             Err(failure) => Verdicts::of_trial(false, &failure.to_string()),
         };
         let held = verdicts.held() && !(parts.strict && verdicts.unsure());
@@ -102,7 +102,7 @@ fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Resu
             failed.push(shape.name.as_str());
         }
     }
-    println!("{} of {} machines as they should be", chosen.len() - failed.len(), chosen.len());
+    println!("{} of {} machines passed", chosen.len() - failed.len(), chosen.len());
     Ok(u8::from(!failed.is_empty()))
 }
 
@@ -114,7 +114,7 @@ fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<V
     report_times(shape, &outcome, parts);
     if !outcome.succeeded() {
         let how = format!("{:?}", outcome.ended).to_lowercase();
-        return Err(Failure::Cannot(format!("linespeed ended with {how}: {}", outcome.text())));
+        return Err(Failure::Cannot(format!("linespeed exited with {how}: {}", outcome.text())));
     }
     let Some(record) = &outcome.record else {
         return Err(Failure::Cannot(format!("linespeed wrote no record: {}", outcome.text())));
@@ -141,16 +141,16 @@ fn list() -> Result<u8, Failure> {
         let end = if nodes == 1 { " " } else { "s" };
         text.push_str(&format!("{name:24} {kind:8} {cpus:3} CPUs {nodes:2} node{end} {}\n", shape.summary));
     }
-    // A reader that has left is no error.
+    // A closed output is not an error.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(0)
 }
 
-/// The instruction sets of these names; all when there are none.
+/// The instruction sets with these names; all if none are specified.
 fn chosen(names: &[String]) -> Result<Vec<Architecture>, Failure> {
     let named = |name: &String| {
         Architecture::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
-            Failure::Usage(format!("there is no kernel for {name:?}; there are some for: x86_64, aarch64"))
+            Failure::Usage(format!("there is no kernel for {name:?}; supported: x86_64, aarch64"))
         })
     };
     match names {
@@ -159,7 +159,7 @@ fn chosen(names: &[String]) -> Result<Vec<Architecture>, Failure> {
     }
 }
 
-/// Builds the kernel module for each kernel, or for one of them; 0 when all could be built.
+/// Builds the kernel module for each kernel, or for one of them; 0 if all builds succeeded.
 fn build_modules(names: &[String], share: Option<usize>, parts: &Parts) -> Result<u8, Failure> {
     let mut kernels = Vec::new();
     for architecture in chosen(names)? {
@@ -173,7 +173,7 @@ fn build_modules(names: &[String], share: Option<usize>, parts: &Parts) -> Resul
         let linespeed = parts.program.clone().map_or_else(|| program::find(&target(), architecture), Ok)?;
         let odd = module::build_alone(architecture, &linespeed, &release, &cache())?;
         all &= odd.is_none();
-        println!("{}", odd.unwrap_or_else(|| format!("ok     {release}: built without a warning")));
+        println!("{}", odd.unwrap_or_else(|| format!("ok     {release}: built without warnings")));
     }
     Ok(u8::from(!all))
 }

@@ -1,4 +1,4 @@
-//! Why the lab stopped, as one line, and the exit code that goes with it.
+//! The reason why the lab stopped, in one line, with its exit code.
 
 use std::io;
 use std::path::Path;
@@ -6,22 +6,22 @@ use std::path::Path;
 /// Why the lab stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A shape, a file or an argument of the user's cannot be used. Exit code 2.
+    /// A shape, a file or an argument is invalid. Exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// Something that it needs is missing, or the machine did not do its work. Exit code 3.
+    /// A requirement is missing, or the machine did not complete its work. Exit code 3.
     #[error("{0}")]
     Cannot(String),
     /// The machine hung before its program started. Exit code 3.
     #[error("{0}")]
     NotBooted(String),
-    /// A signal came. Exit code 128 + its number.
-    #[error("stopped by signal {0}; the machine was switched off")]
+    /// A signal was received. Exit code 128 + its number.
+    #[error("stopped by signal {0}; the machine was powered off")]
     Signal(i32),
 }
 
 impl Failure {
-    /// What cannot be done with a file or a folder.
+    /// An error with a file or a directory.
     pub fn of_path(path: &Path) -> impl Fn(io::Error) -> Self {
         let shown = path.display().to_string();
         move |error| Failure::Cannot(format!("{shown}: {error}"))

@@ -1,5 +1,5 @@
-//! Runs one machine from its start to its end: what it prints is passed on as it comes, its record is kept, and no
-//! QEMU outlives this process.
+//! Runs one machine from start to end: its output is forwarded as it arrives, its record is saved, and no QEMU process
+//! outlives this one.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -18,28 +18,28 @@ use crate::shape::Shape;
 use crate::signals::STOP;
 use crate::smbios;
 
-/// What a machine is to do.
+/// The job of a machine.
 pub struct Job<'a> {
     /// The machine.
     pub shape: &'a Shape,
     /// Its kernel.
     pub kernel: PathBuf,
-    /// Its first file system.
+    /// Its initial file system.
     pub initramfs: &'a [u8],
     /// linespeed's arguments.
     pub arguments: &'a [String],
-    /// When it is switched off, boot included.
+    /// Time limit including boot, after which it is powered off.
     pub limit: Duration,
-    /// Whether its output goes to this process's own.
+    /// Whether its output is forwarded to this process's output.
     pub pass_on: bool,
     /// Whether QEMU's command line is shown.
     pub verbose: bool,
 }
 
-/// How the program in the machine ended.
+/// The exit status of the program in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exit(u8),
     /// By this signal.
     Signal(u8),
@@ -56,7 +56,7 @@ impl Ended {
         }
     }
 
-    /// The exit code that passes it on.
+    /// The corresponding exit code of the lab.
     pub fn code(self) -> u8 {
         match self {
             Self::Exit(code) => code,
@@ -65,14 +65,14 @@ impl Ended {
     }
 }
 
-/// What came of a machine.
+/// The result of running a machine.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How its program ended.
+    /// The exit status of its program.
     pub ended: Ended,
-    /// Its record, where it wrote one.
+    /// Its record, if it wrote one.
     pub record: Option<Vec<u8>>,
-    /// What the program printed on both its outputs.
+    /// The program's standard output and standard error.
     pub printed: Vec<u8>,
     /// From the start of QEMU to the start of the program.
     pub boot: Duration,
@@ -81,28 +81,28 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether its program ended well.
+    /// Whether its program succeeded.
     pub fn succeeded(&self) -> bool {
         self.ended == Ended::Exit(0)
     }
 
-    /// What its program printed, as text.
+    /// The output of its program, as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.printed).trim_end().to_owned()
     }
 }
 
-/// How long to wait between looks at the clock and at signals.
+/// Interval between checks of the time limit and of signals.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long QEMU may take to end after the machine has said its last word.
+/// Time limit for QEMU to exit after the machine's last message.
 const POWER_OFF: Duration = Duration::from_secs(20);
 
-/// Boots the machine and stays with it to its end. One whose program has not begun after half of its time hangs in its
-/// kernel or in QEMU, and is booted once more: others are done by then.
+/// Boots the machine and runs it to its end. If its program has not started after half of the time, the kernel or QEMU
+/// hangs, and the machine is booted once more.
 pub fn run(job: &Job) -> Result<Outcome, Failure> {
     match once(job) {
         Err(Failure::NotBooted(why)) => {
-            eprintln!("lab: {why}\nlab: {}: it is booted once more", job.shape.name);
+            eprintln!("lab: {why}\nlab: {}: booting once more", job.shape.name);
             once(job)
         }
         other => other,
@@ -146,15 +146,15 @@ fn once(job: &Job) -> Result<Outcome, Failure> {
         },
     };
     let words = [complaint, console.text()].concat();
-    // What QEMU warns of when it starts stands before what it ends for.
+    // QEMU's warnings at start-up precede the reason for its exit.
     let reported: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
     let reported = reported[reported.len().saturating_sub(12)..].join("\n    ");
     let said = if reported.is_empty() { String::new() } else { format!("; last messages:\n    {reported}") };
     Err(failure(format!("{}: {why}{said}", shape.name)))
 }
 
-/// Takes what the machine sends until it has said its last word or closed the channel; why it was switched off, where it
-/// was.
+/// Receives data from the machine until its last message or until it closes the channel; returns the reason if it was
+/// powered off.
 fn watch(
     job: &Job,
     began: Instant,
@@ -170,8 +170,8 @@ fn watch(
         if began.elapsed() > limit {
             let seconds = limit.as_secs();
             let how = if booted { "its program was still running" } else { "it had not booted" };
-            let way_out = "give it more with --seconds N";
-            return Ok(Some(format!("{how} after {seconds} s and it was switched off; {way_out}")));
+            let way_out = "allow more time with --seconds N";
+            return Ok(Some(format!("{how} after {seconds} s and it was powered off; {way_out}")));
         }
         match machine.output.recv_timeout(LOOK) {
             Ok(bytes) => {
@@ -179,7 +179,7 @@ fn watch(
                     seen.take(frame, began, job.pass_on);
                 }
             }
-            // What QEMU complains of is read on the way, so that it never waits for a reader.
+            // QEMU's messages are read in the meantime, so QEMU never waits for a reader.
             Err(RecvTimeoutError::Timeout) => drop(machine.child.exit()),
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -187,7 +187,7 @@ fn watch(
     Ok(None)
 }
 
-/// What has come so far.
+/// The data received so far.
 #[derive(Default)]
 struct Seen {
     reader: Reader,
@@ -199,7 +199,7 @@ struct Seen {
 
 impl Seen {
     fn take(&mut self, frame: Frame, began: Instant, pass_on: bool) {
-        // Nobody may be reading; the machine goes on, as it would in a pipeline that does not care.
+        // There may be no reader; the machine continues regardless.
         match frame.kind {
             Kind::Started => self.boot = Some(began.elapsed()),
             Kind::Record => self.record.extend(frame.payload),
@@ -220,7 +220,7 @@ impl Seen {
     fn outcome(self, whole: Duration) -> Result<Outcome, String> {
         let lost = self.reader.lost();
         if lost > 0 {
-            return Err(format!("{lost} frames were damaged on the serial port; boot it again"));
+            return Err(format!("{lost} frames were damaged on the serial port; boot the machine again"));
         }
         match (self.ended, self.boot) {
             (Some(ended), Some(boot)) => Ok(Outcome {
@@ -230,16 +230,16 @@ impl Seen {
                 boot,
                 whole,
             }),
-            (None, Some(_)) => Err("the machine ended before its program did".to_owned()),
-            (_, None) => Err("the machine ended before it had booted".to_owned()),
+            (None, Some(_)) => Err("the machine stopped before its program exited".to_owned()),
+            (_, None) => Err("the machine stopped before it had booted".to_owned()),
         }
     }
 }
 
-/// Most of QEMU's own words that are kept.
+/// Maximum size of QEMU's saved messages.
 const MOST_WORDS: usize = 1 << 16;
 
-/// A running QEMU. It is ended when this value goes, and by the kernel when this process does.
+/// A running QEMU process, which is terminated on drop, and by the kernel when this process exits.
 struct Machine {
     child: Child,
     output: Receiver<Vec<u8>>,
@@ -256,7 +256,7 @@ impl Machine {
             stdin: Input::Null,
             stdout: Output::File(&to),
             stderr: Output::Capture { limit: MOST_WORDS },
-            // Ctrl-C is for the lab, which then ends the machine itself.
+            // Ctrl-C must reach only the lab, which then terminates the machine itself.
             own_group: true,
             ..Spec::new(&argv)
         };
@@ -272,7 +272,7 @@ impl Machine {
         Ok(Self { child, output })
     }
 
-    /// Waits up to `patience` for QEMU to end by itself, ends it otherwise, and returns what it complained of.
+    /// Waits up to `patience` for QEMU to exit, terminates it otherwise, and returns its messages.
     fn end(&mut self, patience: Duration) -> String {
         self.child.wait(&STOP, Some(patience));
         String::from_utf8_lossy(&self.child.captured().1).into_owned()
@@ -288,7 +288,7 @@ fn forward(mut from: PipeReader, to: &Sender<Vec<u8>>) {
     }
 }
 
-/// A file without a name: nothing is left behind, however this process ends.
+/// An unnamed file: nothing is left behind, however this process exits.
 struct MemoryFile(File);
 
 impl MemoryFile {
@@ -305,12 +305,12 @@ impl MemoryFile {
         Ok(Self(file))
     }
 
-    /// The path by which a child that has inherited it opens it anew.
+    /// The path with which a child that inherited the file can open it again.
     fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
-    /// What stands in it, without what a terminal would act on.
+    /// Its content, without terminal control characters.
     fn text(&mut self) -> String {
         let mut bytes = Vec::new();
         let _ = self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut bytes));

@@ -1,4 +1,4 @@
-//! A Debian kernel's headers, taken out of their packages without installing them, and kept.
+//! A Debian kernel's headers, extracted from their packages without installing them, and cached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::kernel::{fetch_packages, output};
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
-/// The ending of a release of the usual kernel for this instruction set, which is Debian's name for it.
+/// The suffix of the default kernel's release for this instruction set, which is Debian's name for it.
 fn ending(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::X86_64 => "amd64",
@@ -17,7 +17,7 @@ fn ending(architecture: Architecture) -> &'static str {
     }
 }
 
-/// The newest release of each series (6.1, 6.12) that there are headers of, the oldest series first.
+/// The newest release of each series (6.1, 6.12) with available headers, oldest series first.
 pub fn newest(architecture: Architecture) -> Result<Vec<String>, Failure> {
     let names = output(Command::new("apt-cache").args(["pkgnames", "linux-headers-"]))
         .map_err(|why| Failure::Cannot(format!("{why}; run: apt-get update")))?;
@@ -25,7 +25,7 @@ pub fn newest(architecture: Architecture) -> Result<Vec<String>, Failure> {
     if found.is_empty() {
         let name = architecture.name();
         return Err(Failure::Cannot(format!(
-            "the package lists name no kernel headers for {name}; run: apt-get update"
+            "the package lists contain no kernel headers for {name}; run: apt-get update"
         )));
     }
     Ok(found)
@@ -37,7 +37,7 @@ fn newest_of(names: &str, ending: &str) -> Vec<String> {
         .filter_map(|name| {
             let release = name.strip_prefix("linux-headers-")?;
             let version = release.strip_suffix(ending)?.strip_suffix('-')?;
-            // Not those of a flavour (cloud, rt), and not the package that depends on the newest.
+            // Excluding flavors (cloud, rt), and the package that depends on the newest.
             let (version, distribution) = version.split_once("+deb").unwrap_or((version, "0"));
             distribution.parse::<u64>().ok()?;
             let numbers = numbers(version)?;
@@ -53,16 +53,16 @@ fn newest_of(names: &str, ending: &str) -> Vec<String> {
     newest.into_iter().map(|(_, release)| release.to_owned()).collect()
 }
 
-/// The numbers of a version, `6.1.0-56`; `None` where something else stands in it.
+/// The numbers of a version, `6.1.0-56`; `None` if it contains anything else.
 fn numbers(version: &str) -> Option<Vec<u64>> {
     version.split(['.', '-']).map(|word| word.parse().ok()).collect()
 }
 
-/// The headers of a release, below `cache`; fetched when they are not there.
+/// The headers of a release, below `cache`; fetched if missing.
 pub fn find(cache: &Path, architecture: Architecture, release: &str) -> Result<PathBuf, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
     if release.is_empty() || !release.chars().all(plain) || release.starts_with('-') {
-        return Err(Failure::Usage(format!("{release:?} is no release of a kernel")));
+        return Err(Failure::Usage(format!("{release:?} is not a kernel release")));
     }
     let kept = cache.join("headers").join(release);
     let folder = kept.join("usr/src").join(format!("linux-headers-{release}"));
@@ -73,7 +73,7 @@ pub fn find(cache: &Path, architecture: Architecture, release: &str) -> Result<P
     Ok(folder)
 }
 
-/// The headers of a release as they lie in a system where they are installed, without those of other instruction sets.
+/// The headers of a release, laid out as on a system where they are installed, without other instruction sets.
 pub fn installed(
     tree: &mut Tree,
     cache: &Path,
@@ -94,7 +94,7 @@ pub fn installed(
     for part in ["usr/src", "usr/lib", "lib"] {
         tree.folder(&Path::new("/").join(part), &kept.join(part), &others)?;
     }
-    // Where it was unpacked stands in it.
+    // It contains the path where it was unpacked.
     let makefile = folder.join("Makefile");
     let text = fs::read_to_string(&makefile).map_err(Failure::of_path(&makefile))?;
     let text = text.replace(&format!("{}/usr/src/", kept.display()), "/usr/src/");
@@ -102,7 +102,7 @@ pub fn installed(
     Ok(())
 }
 
-/// Fetches and unpacks them into `kept`.
+/// Fetches the packages and unpacks them into `kept`.
 fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), Failure> {
     let failed = |why: String| Failure::Cannot(format!("the headers of {release} cannot be fetched: {why}"));
     let own = format!("linux-headers-{release}:{}", ending(architecture));
@@ -110,24 +110,24 @@ fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), F
     let mut packages = needed(&listed);
     if packages.len() < 2 {
         return Err(failed(format!(
-            "apt-cache names {packages:?} as what {own} depends on; run: apt-get update"
+            "according to apt-cache, {own} depends on {packages:?}; run: apt-get update"
         )));
     }
     packages.push(&own);
     let work = fetch_packages(kept.parent().unwrap_or(kept), &packages)?;
     let unpacked = work.path().join("unpacked");
-    // They name each other by where they would be installed.
+    // They refer to each other by their installed paths.
     let makefile = unpacked.join(format!("usr/src/linux-headers-{release}/Makefile"));
     let text = fs::read_to_string(&makefile).map_err(Failure::of_path(&makefile))?;
     let text = text.replace("/usr/src/", &format!("{}/usr/src/", kept.display()));
     fs::write(&makefile, text).map_err(Failure::of_path(&makefile))?;
-    // What another run has put there meanwhile, or a half of it.
+    // Files that another run may have placed there in the meantime, possibly incomplete.
     let _ = fs::remove_dir_all(kept);
     fs::rename(&unpacked, kept).map_err(Failure::of_path(kept))
 }
 
-/// The packages that a build needs besides, of those that `apt-cache depends` lists: the common headers, and the tools,
-/// which run here and so are this machine's own.
+/// The additional packages needed for a build, among those listed by `apt-cache depends`: the common headers, and the
+/// tools, which run here and are therefore for this machine.
 fn needed(listed: &str) -> Vec<&str> {
     let names = listed.lines().map(|line| {
         let line = line.trim().trim_start_matches('|');
@@ -195,7 +195,7 @@ mod tests {
     fn a_release_that_is_none_is_refused() {
         for odd in ["", "../x", "-o", "a b"] {
             let error = find(Path::new("/nowhere"), Architecture::X86_64, odd).unwrap_err().to_string();
-            assert!(error.contains("no release"), "{error}");
+            assert!(error.contains("not a kernel release"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A stock Debian kernel, taken out of its package without installing it, and kept.
+//! A stock Debian kernel, extracted from its package without installing it, and cached.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::shape::Architecture;
 
-/// The package that depends on the newest kernel. The cloud kernel leaves out drivers of real hardware and starts
-/// sooner; it has no counterpart with SMBIOS files and a PL011 on aarch64.
+/// The package that depends on the newest kernel. The cloud kernel omits drivers of real hardware and boots faster; on
+/// aarch64, it lacks SMBIOS files and the PL011 driver.
 fn newest(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::X86_64 => "linux-image-cloud-amd64",
@@ -16,7 +16,7 @@ fn newest(architecture: Architecture) -> &'static str {
     }
 }
 
-/// The kernel that is kept below `cache`; fetched when there is none. With several, the one fetched last.
+/// The cached kernel below `cache`; fetched if there is none. If there are several, the one fetched last.
 pub fn find(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
     match kept(&cache.join(architecture.name())) {
         Some(kernel) => Ok(kernel),
@@ -36,7 +36,7 @@ fn kept(folder: &Path) -> Option<PathBuf> {
     kernels.max().map(|(_, path)| path)
 }
 
-/// Fetches the newest kernel that the package lists know.
+/// Fetches the newest kernel in the package lists.
 pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
     let listed =
         output(Command::new("apt-cache").args(["depends", newest(architecture)])).map_err(|why| {
@@ -44,19 +44,19 @@ pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failur
                 Architecture::X86_64 => "apt-get update",
                 Architecture::Aarch64 => "dpkg --add-architecture arm64 && apt-get update",
             };
-            Failure::Cannot(format!("{why}; run: {foreign}; or give a kernel of your own: --kernel FILE"))
+            Failure::Cannot(format!("{why}; run: {foreign}; or specify a kernel: --kernel FILE"))
         })?;
     let package = dependency(&listed).ok_or_else(|| {
-        Failure::Cannot(format!("apt-cache names no kernel that {} depends on", newest(architecture)))
+        Failure::Cannot(format!("apt-cache lists no kernel that {} depends on", newest(architecture)))
     })?;
     let folder = cache.join(architecture.name());
     let work = fetch_packages(&folder, &[package])?;
     let boot = work.path().join("unpacked/boot");
     let kernel = find_vmlinuz(&boot)
-        .ok_or_else(|| Failure::Cannot(format!("{package} cannot be fetched: it holds no kernel")))?;
+        .ok_or_else(|| Failure::Cannot(format!("{package} cannot be used: it contains no kernel")))?;
     let target = folder.join(kernel.file_name().unwrap_or_default());
     fs::rename(&kernel, &target).map_err(Failure::of_path(&target))?;
-    // Its modification time is the package's: the newest fetched is what counts.
+    // Its modification time is from the package, but the most recently fetched kernel must count.
     let _ = fs::File::options()
         .append(true)
         .open(&target)
@@ -64,7 +64,7 @@ pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failur
     Ok(target)
 }
 
-/// The first package that `apt-cache depends` lists.
+/// The first package listed by `apt-cache depends`.
 fn dependency(listed: &str) -> Option<&str> {
     let name = listed.lines().find_map(|line| line.trim().strip_prefix("Depends: "))?;
     // It becomes an argument of apt-get.
@@ -76,17 +76,18 @@ fn find_vmlinuz(folder: &Path) -> Option<PathBuf> {
     entries.map(|entry| entry.path()).find(|path| release(path).is_ok())
 }
 
-/// The release of a kernel by its file's name, `vmlinuz-6.1.0-56-cloud-amd64`.
+/// The release of a kernel, from its file name `vmlinuz-6.1.0-56-cloud-amd64`.
 pub fn release(kernel: &Path) -> Result<&str, Failure> {
     let name = kernel.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_prefix("vmlinuz-")).ok_or_else(|| {
         let shown = kernel.display();
-        Failure::Usage(format!("{shown}: its name does not tell its release, as vmlinuz-6.1.0-56-amd64 does"))
+        Failure::Usage(format!(
+            "{shown}: the file name must contain the release, as in vmlinuz-6.1.0-56-amd64"
+        ))
     })
 }
 
-/// Modules of the kernel that is kept in `kernel`, in the order of `names`; taken out of its package where they are not
-/// kept yet.
+/// Modules of the cached kernel `kernel`, in the order of `names`; extracted from its package if not cached yet.
 pub fn modules(
     cache: &Path,
     architecture: Architecture,
@@ -104,13 +105,13 @@ pub fn modules(
     let work = fetch_packages(&folder, &[&package])?;
     for (name, file) in names.iter().zip(&files) {
         let found = find_below(work.path(), &format!("{name}.ko"));
-        let found = found.ok_or_else(|| Failure::Cannot(format!("{package} holds no module {name}")))?;
+        let found = found.ok_or_else(|| Failure::Cannot(format!("{package} contains no module {name}")))?;
         fs::rename(&found, file).map_err(Failure::of_path(file))?;
     }
     Ok(files)
 }
 
-/// The first file of this name below a folder.
+/// The first file with this name below a directory.
 fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
     fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
         let path = entry.path();
@@ -118,13 +119,13 @@ fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Downloads packages and unpacks them into a folder of its own in `folder`, so that what is wanted of them is moved into
-/// its place at once, whole.
+/// Downloads packages and unpacks them into a separate directory in `folder`, from which the wanted files can be moved
+/// atomically.
 pub(crate) fn fetch_packages(folder: &Path, packages: &[&str]) -> Result<tempfile::TempDir, Failure> {
     fs::create_dir_all(folder).map_err(Failure::of_path(folder))?;
     let work = tempfile::tempdir_in(folder).map_err(Failure::of_path(folder))?;
     let failed = |why: String| Failure::Cannot(format!("{} cannot be fetched: {why}", packages.join(", ")));
-    // As root, apt would otherwise drop to a user who may not write here, and warn.
+    // As root, apt would otherwise switch to a user without write permission here, and warn.
     let options = ["-q", "-o", "APT::Sandbox::User=root", "download"];
     output(Command::new("apt-get").args(options).args(packages).current_dir(work.path())).map_err(failed)?;
     let entries = fs::read_dir(work.path()).map_err(Failure::of_path(work.path()))?;
@@ -137,7 +138,7 @@ pub(crate) fn fetch_packages(folder: &Path, packages: &[&str]) -> Result<tempfil
     Ok(work)
 }
 
-/// What a command printed; its last line of complaint when it failed.
+/// The output of a command; the last line of its error output if it failed.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|error| format!("{name}: {error}"))?;
@@ -149,7 +150,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Err(format!("{name}: {last}"))
 }
 
-/// How a program of this instruction set is started here.
+/// The command that starts a program for this instruction set on this host.
 pub(crate) fn command_for(architecture: Architecture, program: &Path) -> Command {
     if architecture.name() == std::env::consts::ARCH {
         return Command::new(program);

@@ -1,6 +1,6 @@
-//! The lab: boots virtual machines of any shape with linespeed as their only program, brings their records back, and
-//! holds the records against the shapes. Emulated time is no real time: what is checked is placement, counts, shapes
-//! and orders, never a speed.
+//! The lab: boots virtual machines of any shape with linespeed as their only program, retrieves their records, and
+//! compares the records with the shapes. Emulated time is not real time: only placement, counts, shapes and orders are
+//! checked, never speed.
 
 mod boot;
 mod checks;
@@ -27,7 +27,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     signals::install();
-    // On this thread: the kernel kills a machine when the thread that started it ends.
+    // On this thread, because the kernel kills a machine when the thread that started it exits.
     match commands::run(&options::Options::parse()) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {

@@ -1,4 +1,4 @@
-//! linespeed's kernel module: built against Debian's headers by the program's own code, and tried out in a machine.
+//! linespeed's kernel module: built against Debian's headers with the program's own code, and tested in a machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,17 +8,17 @@ use crate::headers;
 use crate::kernel::{command_for, output};
 use crate::shape::Architecture;
 
-/// The program that builds the module and tries it out, an example of the crate `overhead`.
+/// The program that builds and tests the module, an example of the crate `overhead`.
 pub const PROGRAM: &str = "kernel_module";
 
-/// An example of one of linespeed's crates, beside a linespeed of the same build.
+/// An example of one of linespeed's crates, next to linespeed from the same build.
 pub fn find_example(linespeed: &Path, of_crate: &str, name: &str) -> Result<PathBuf, Failure> {
     let program = linespeed.with_file_name("examples").join(name);
     if program.is_file() {
         return Ok(program);
     }
     let how = format!("cargo build -p linespeed-{of_crate} --example {name}");
-    Err(Failure::Cannot(format!("{}: there is none; run: {how}", program.display())))
+    Err(Failure::Cannot(format!("{}: no such file; run: {how}", program.display())))
 }
 
 /// The program that builds the module.
@@ -26,7 +26,7 @@ pub fn find_builder(linespeed: &Path) -> Result<PathBuf, Failure> {
     find_example(linespeed, "overhead", PROGRAM)
 }
 
-/// Builds the module for a kernel into `file`, with every warning on; what the program said.
+/// Builds the module for a kernel into `file`, with all warnings enabled; returns the program's output.
 pub fn build(
     program: &Path,
     architecture: Architecture,
@@ -52,7 +52,7 @@ pub fn build(
     Err(Failure::Cannot(format!("{release}: {said}{complaint}")))
 }
 
-/// Builds it for one kernel into a folder that goes again; what went wrong, in one line.
+/// Builds the module for one kernel in a temporary directory; returns the error, in one line.
 pub fn build_alone(
     architecture: Architecture,
     linespeed: &Path,
@@ -69,14 +69,14 @@ pub fn build_alone(
     }
 }
 
-/// What is odd about a module's code: the routine must be in a section that begins a page.
+/// Checks a module's code: the routine must be in a section that begins a page.
 fn takes_no_more(file: &Path) -> Result<Option<String>, Failure> {
     let sections = output(Command::new("readelf").arg("-SW").arg(file))
         .map_err(|why| Failure::Cannot(format!("readelf: {why}")))?;
     let own = sections.lines().find(|line| line.contains(" .linespeed.text "));
     Ok(match own.map(|line| line.split_whitespace().next_back() == Some("4096")) {
         Some(true) => None,
-        Some(false) => Some("its routine does not begin a page".to_owned()),
-        None => Some("it has no section of the routine".to_owned()),
+        Some(false) => Some("its routine does not start on a page boundary".to_owned()),
+        None => Some("it has no section for the routine".to_owned()),
     })
 }

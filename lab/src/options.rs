@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 const EXIT_CODES: &str = "\
-Exit codes: boot passes on linespeed's own (128+n for signal n in the machine); check and all: 0 everything held, \
-1 something did not; 2 wrong usage; 3 could not do it; 128+n on signal n.";
+Exit codes: boot returns linespeed's own (128+n for signal n in the machine); check and all: 0 all checks passed, 1 a \
+check failed; 2 usage error; 3 cannot run; 128+n on signal n.";
 
 /// Virtual machines of any shape, with linespeed as their only program.
 ///
-/// A SHAPE is the name of one that comes along (see list) or a TOML file. Times in records from here are those of an
-/// emulator: they are no speeds.
+/// A SHAPE is the name of an included shape (see list) or a TOML file. Times in these records come from an emulator and
+/// do not show speed.
 #[derive(Debug, Parser)]
 #[command(name = "lab", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Options {
@@ -21,22 +21,22 @@ pub struct Options {
     pub parts: Parts,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Boot one machine, run linespeed in it, and bring its record back
+    /// Boot one machine, run linespeed in it, and retrieve its record
     Boot(Boot),
-    /// Boot machines and hold what linespeed says of them against their shapes
+    /// Boot machines and compare linespeed's records with their shapes
     Check(Check),
     /// Check every shape
     All,
-    /// The shapes that come along
+    /// List the included shapes
     List,
-    /// Build linespeed's kernel module for Debian's newest kernel of each series, without a warning
+    /// Build linespeed's kernel module for Debian's newest kernel of each series, without warnings
     Module {
-        /// Instruction sets; both when none is named
+        /// Instruction sets [default: both]
         architectures: Vec<String>,
-        /// Only one of all these kernels, drawn by a number
+        /// Only one of these kernels, selected by number
         #[arg(long, value_name = "N")]
         share: Option<usize>,
     },
@@ -52,10 +52,10 @@ pub enum Command {
 pub struct Boot {
     /// The machine
     pub shape: String,
-    /// Where its record goes; - is standard output
+    /// Save its record to FILE (- for standard output)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// A static program or another file for the machine's /bin; may be given several times
+    /// A static program or another file for the machine's /bin (repeatable)
     #[arg(long, value_name = "FILE")]
     pub with: Vec<PathBuf>,
     /// linespeed's arguments
@@ -69,34 +69,34 @@ pub struct Check {
     /// The machines
     #[arg(required_unless_present_any = ["quick", "share"], value_name = "SHAPE")]
     pub shapes: Vec<String>,
-    /// The shapes that are marked as quick: a few minutes on two CPUs
+    /// The shapes marked as quick: a few minutes on two CPUs
     #[arg(long, conflicts_with = "shapes")]
     pub quick: bool,
-    /// Two of the shapes that are marked as quick, drawn by a number
+    /// Two of the shapes marked as quick, selected by number
     #[arg(long, value_name = "N", conflicts_with_all = ["shapes", "quick"])]
     pub share: Option<usize>,
-    /// Keep each record in this folder, as SHAPE.json
+    /// Save each record in this directory, as SHAPE.json
     #[arg(long, value_name = "DIR")]
     pub records: Option<PathBuf>,
 }
 
-/// What machines are made of.
+/// The components of machines.
 #[derive(Debug, Args)]
 pub struct Parts {
-    /// The linespeed to run, static; without: the newest that cargo built for the machine
+    /// The static linespeed to run [default: the newest cargo build for the machine]
     #[arg(long, global = true, value_name = "FILE")]
     pub program: Option<PathBuf>,
-    /// The kernel to boot; without: Debian's, taken from its package and kept
+    /// The kernel to boot [default: Debian's, from its package]
     #[arg(long, global = true, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Switch a machine off after this many seconds, boot included, which may take half of them and is tried twice; without:
-    /// as its shape says
+    /// Power a machine off after this many seconds including boot, which is tried twice for up to half of the time
+    /// [default: from its shape]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: Option<u64>,
-    /// In checks: a matrix that is not whole because this host was too busy is wrong, too
+    /// In checks: a matrix that is incomplete because this host was too busy is a failure
     #[arg(long, global = true)]
     pub strict: bool,
-    /// Show QEMU's command line, and each thing that held
+    /// Show QEMU's command line, and each passed check
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }

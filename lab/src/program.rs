@@ -1,4 +1,4 @@
-//! The program that runs in the machine, and the file system that it finds there.
+//! The program that runs in the machine, and its file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
-/// The newest linespeed that cargo built for `architecture` below its target folder, as `./test` builds them.
+/// The newest linespeed that cargo built for `architecture` below its target directory, as in `./test`.
 pub fn find(target: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
     let triple = format!("{}-unknown-linux-gnu", architecture.name());
     let folders = [target.join(&triple), target.join("foreign").join(&triple)];
@@ -26,8 +26,7 @@ pub fn find(target: &Path, architecture: Architecture) -> Result<PathBuf, Failur
     })
 }
 
-/// A program's bytes, once they are known to run on `architecture` without any library, and without what only a
-/// debugger reads.
+/// The bytes of a program, verified to run on `architecture` without any library, and stripped of debug information.
 pub fn load(path: &Path, architecture: Architecture) -> Result<Vec<u8>, Failure> {
     let fail = |why: String| Failure::Usage(format!("{}: {why}", path.display()));
     let bytes = fs::read(path).map_err(|error| fail(error.to_string()))?;
@@ -46,8 +45,8 @@ fn elf_machine(architecture: Architecture) -> u16 {
 /// PT_INTERP: the path of a loader.
 const INTERPRETER: usize = 3;
 
-/// For which machine a 64-bit little-endian program is (e_machine), and whether it names a loader (elf(5)); `None` for
-/// anything else, a script for instance.
+/// The target machine of a 64-bit little-endian program (e_machine), and whether it specifies a loader (elf(5)); `None`
+/// for anything else, such as a script.
 pub fn read_elf(file: &[u8]) -> Option<(u16, bool)> {
     let number = |from: usize, bytes: usize| {
         let field = file.get(from..from.checked_add(bytes)?)?;
@@ -61,17 +60,19 @@ pub fn read_elf(file: &[u8]) -> Option<(u16, bool)> {
 
 fn check(elf: &[u8], architecture: Architecture) -> Result<(), String> {
     match read_elf(elf) {
-        None => Err("is no program for a 64-bit machine".to_owned()),
+        None => Err("is not a program for a 64-bit machine".to_owned()),
         Some((machine, _)) if machine != elf_machine(architecture) => {
-            Err(format!("is no program for {}", architecture.name()))
+            Err(format!("is not a program for {}", architecture.name()))
         }
-        Some((_, true)) => Err("needs libraries that the machine does not have; build it static".to_owned()),
+        Some((_, true)) => {
+            Err("needs libraries that the machine does not have; build it statically".to_owned())
+        }
         Some((_, false)) => Ok(()),
     }
 }
 
-/// A debug build is five times as large as it is without debug information, and lies in the machine's memory twice
-/// while it boots. Where no `strip` can do it, it stays as it is.
+/// A debug build is five times as large as without debug information, and is in the machine's memory twice during boot.
+/// If `strip` is not available, it is left unchanged.
 fn stripped(path: &Path, architecture: Architecture) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().ok()?;
     let target = folder.path().join("init");
@@ -85,7 +86,7 @@ fn stripped(path: &Path, architecture: Architecture) -> Option<Vec<u8>> {
     check(&bytes, architecture).is_ok().then_some(bytes)
 }
 
-/// The machine's first file system, with `files` in `/bin`, where its commands are found, and a tree of more.
+/// The machine's initial file system, with `files` in `/bin`, which is on its search path, and a tree of further files.
 pub fn initramfs(program: &[u8], files: &[PathBuf], tree: &Tree) -> Result<Vec<u8>, Failure> {
     let too_long = |error: wire::TooLong| Failure::Usage(error.to_string());
     let mut archive = wire::first_file_system(program).map_err(too_long)?;
@@ -124,10 +125,10 @@ mod tests {
         assert_eq!(check(&elf(62, &[1, 6]), X86_64), Ok(()));
         assert_eq!(check(&elf(183, &[1]), Aarch64), Ok(()));
         for (bytes, said) in [
-            (elf(183, &[1]), "no program for x86_64"),
+            (elf(183, &[1]), "not a program for x86_64"),
             (elf(62, &[1, 3]), "build it static"),
-            (b"#!/bin/sh".to_vec(), "no program for a 64-bit machine"),
-            (Vec::new(), "no program"),
+            (b"#!/bin/sh".to_vec(), "not a program for a 64-bit machine"),
+            (Vec::new(), "not a program"),
         ] {
             let why = check(&bytes, X86_64).unwrap_err();
             assert!(why.contains(said), "{why}");

@@ -7,19 +7,19 @@ use wire::Orders;
 
 use crate::shape::{Architecture, Shape};
 
-/// Where the parts of a machine lie on the host.
+/// The paths of a machine's components on the host.
 pub struct Parts {
     /// The kernel.
     pub kernel: PathBuf,
-    /// The first file system.
+    /// The initial file system.
     pub initramfs: PathBuf,
-    /// Firmware tables, where the shape has some.
+    /// Firmware tables, if the shape has any.
     pub tables: Option<PathBuf>,
-    /// Where the kernel's messages go.
+    /// The file for the kernel's messages.
     pub console: PathBuf,
 }
 
-/// Most characters of a kernel's command line (COMMAND_LINE_SIZE), less the zero byte behind it.
+/// Maximum length of a kernel's command line (COMMAND_LINE_SIZE), minus the terminating zero byte.
 const MOST_PARAMETERS: usize = 2047;
 
 /// The program.
@@ -47,7 +47,7 @@ fn ports(architecture: Architecture) -> (&'static str, &'static str) {
     }
 }
 
-/// The kernel's command line for running linespeed with `arguments`; an error in words when it is too long.
+/// The kernel command line for running linespeed with `arguments`; an error if it is too long.
 pub fn kernel_parameters(shape: &Shape, arguments: &[String]) -> Result<String, String> {
     let (console, channel) = ports(shape.architecture);
     let orders = Orders {
@@ -56,7 +56,7 @@ pub fn kernel_parameters(shape: &Shape, arguments: &[String]) -> Result<String, 
         offline: shape.offline.iter().collect(),
         emulated: true,
     };
-    // A panic ends the machine (QEMU runs with -no-reboot) and its messages are shown.
+    // A panic terminates the machine (QEMU runs with -no-reboot), and its messages are shown.
     let mut line = format!("console={console} loglevel=4 panic=-1 {}", orders.parameters());
     for parameter in &shape.kernel_parameters {
         line.push(' ');
@@ -64,7 +64,9 @@ pub fn kernel_parameters(shape: &Shape, arguments: &[String]) -> Result<String, 
     }
     if line.len() > MOST_PARAMETERS {
         let many = line.len();
-        return Err(format!("the arguments need {many} characters of the kernel's {MOST_PARAMETERS}"));
+        return Err(format!(
+            "the arguments need {many} characters, but the kernel accepts {MOST_PARAMETERS}"
+        ));
     }
     Ok(line)
 }
@@ -107,14 +109,14 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
     line.0
 }
 
-/// Whether one thread of the host emulates all CPUs. Instructions can be counted on one only. And processes that are
-/// stopped and killed by the hundred make a CPU of several threads stand still for good, within minutes, while the kernel
-/// says that it starves (seen with QEMU 7.2); on one thread none does.
+/// Whether a single host thread emulates all CPUs. Instructions can be counted only with a single thread. Also,
+/// stopping and killing hundreds of processes makes a CPU hang permanently within minutes if there are several threads,
+/// with the kernel reporting starvation (observed with QEMU 7.2); a single thread avoids this.
 fn one_thread(shape: &Shape) -> bool {
     shape.icount.is_some() || shape.check.trial.first().is_some_and(|of_crate| of_crate == "quiet")
 }
 
-/// QEMU emulates AMD's virtualization, and gives it to none of its own models unless asked.
+/// QEMU emulates AMD's virtualization, but enables it for its own models only on request.
 fn cpu(shape: &Shape) -> String {
     match shape.architecture {
         Architecture::X86_64 if shape.virtualization => format!("{},+svm", shape.cpu),
@@ -181,7 +183,7 @@ fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A value inside an option with several: commas are written twice.
+/// A value inside an option with several values: commas are doubled.
 fn escaped(value: &str) -> String {
     value.replace(',', ",,")
 }

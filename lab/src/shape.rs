@@ -1,4 +1,4 @@
-//! A machine's shape: what QEMU is to build and what the record must then say. It is written as a TOML file.
+//! A machine's shape: the machine that QEMU builds, and the expected contents of the record. It is a TOML file.
 
 mod read;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use read::{read_mib, usual_seconds};
 
-/// Instruction sets that there are kernels and QEMUs for.
+/// Instruction sets supported by kernels and QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Architecture {
     /// x86-64 on QEMU's `q35`.
@@ -22,7 +22,7 @@ impl Architecture {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
 
-    /// The name that the kernel, Rust and records use.
+    /// The name used by the kernel, Rust and records.
     pub fn name(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -31,7 +31,7 @@ impl Architecture {
     }
 }
 
-/// How many of each there are in the one before; all default to 1.
+/// The number of each in the preceding level; all default to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cpus {
@@ -43,7 +43,7 @@ pub struct Cpus {
     pub clusters: u32,
     /// Cores of a cluster or die.
     pub cores: u32,
-    /// Threads of a core, which have neighbouring numbers.
+    /// Threads of a core, which have consecutive numbers.
     pub threads: u32,
 }
 
@@ -66,15 +66,15 @@ impl Cpus {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// Its CPUs; empty for a node of memory alone.
+    /// Its CPUs; empty for a memory-only node.
     #[serde(default)]
     pub cpus: CpuList,
-    /// Its memory in bytes; 0 for a node of CPUs alone.
+    /// Its memory in bytes; 0 for a node without memory.
     #[serde(default, rename = "memory", deserialize_with = "read_mib")]
     pub bytes: u64,
 }
 
-/// A memory device that the firmware lists (SMBIOS type 17).
+/// A memory device listed by the firmware (SMBIOS type 17).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDevice {
@@ -82,11 +82,11 @@ pub struct MemoryDevice {
     pub locator: String,
     /// Bank.
     pub bank: String,
-    /// Size, `32GiB`; nothing for an empty slot.
+    /// Size, `32GiB`; absent for an empty slot.
     pub size: Option<String>,
-    /// What the device could do, MT/s.
+    /// Rated speed, MT/s.
     pub rated_mt_s: Option<u16>,
-    /// What it runs at, MT/s.
+    /// Configured speed, MT/s.
     pub configured_mt_s: Option<u16>,
     /// Ranks.
     pub ranks: Option<u8>,
@@ -97,13 +97,13 @@ pub struct MemoryDevice {
 }
 
 impl MemoryDevice {
-    /// Size in MiB; `None` for an empty slot. The shape was refused if it is not a size.
+    /// Size in MiB; `None` for an empty slot. Invalid sizes have already been refused.
     pub fn mib(&self) -> Option<u64> {
         units::parse_bytes(self.size.as_deref()?).ok().map(|bytes| bytes >> 20)
     }
 }
 
-/// What `lab check` does with a machine of this shape.
+/// The checks of `lab check` for a machine of this shape.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Check {
@@ -111,17 +111,18 @@ pub struct Check {
     pub run: Vec<String>,
     /// Whether `lab check --quick` boots it.
     pub quick: bool,
-    /// Rules that must have a finding, the worst first, before all others: the handicaps that the machine has.
+    /// Rules that must have a finding, worst first, before all others: the machine's deliberate handicaps.
     pub finds: Vec<String>,
-    /// What the first of them takes, as its machine shows with and without it: a share.
+    /// The loss of the first of them, a share, as measured with and without the handicap.
     pub loss: Option<f64>,
-    /// Rules that must have none.
+    /// Rules that must not have a finding.
     pub silent: Vec<String>,
-    /// A program that looks at everything itself, instead of a run: a crate of linespeed's, an example of it, and its arguments.
+    /// A program that performs all checks itself, instead of a run: one of linespeed's crates, an example of it, and
+    /// its arguments.
     pub trial: Vec<String>,
-    /// Whether guests of raw KVM are run in the machine, instead of a run of linespeed.
+    /// Whether guests are run directly on KVM in the machine, instead of running linespeed.
     pub guests: bool,
-    /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
+    /// Whether linespeed's kernel module is built, loaded and tested, instead of a run.
     pub module: bool,
     /// Whether the kernel is booted by linespeed itself, as a whole guest with linespeed's module, instead of by the lab.
     pub whole_guest: bool,
@@ -153,7 +154,7 @@ pub struct Shape {
     /// The file's name without its ending.
     #[serde(skip)]
     pub name: String,
-    /// One line for people.
+    /// Description, one line.
     pub summary: String,
     /// Instruction set.
     pub architecture: Architecture,
@@ -161,7 +162,7 @@ pub struct Shape {
     pub cpu: String,
     /// QEMU's `-icount`, with which time follows executed instructions.
     pub icount: Option<String>,
-    /// More for the kernel's command line.
+    /// Additional parameters for the kernel command line.
     #[serde(default)]
     pub kernel_parameters: Vec<String>,
     /// CPUs to be taken offline before linespeed starts.
@@ -170,7 +171,7 @@ pub struct Shape {
     /// Whether its processors can run virtual machines.
     #[serde(default)]
     pub virtualization: bool,
-    /// How long a run may take, boot included, in seconds.
+    /// Time limit of a run including boot, seconds.
     #[serde(default = "usual_seconds")]
     pub seconds: u64,
     /// The CPUs.
@@ -185,19 +186,19 @@ pub struct Shape {
     /// The firmware's distances between nodes; empty for QEMU's own (10 and 20).
     #[serde(default)]
     pub distances: Vec<Vec<u32>>,
-    /// What the firmware says of memory devices; empty for QEMU's own.
+    /// The memory devices listed by the firmware; empty for QEMU's own.
     #[serde(default, rename = "memory_device")]
     pub memory_devices: Vec<MemoryDevice>,
-    /// What is checked.
+    /// The checks.
     #[serde(default)]
     pub check: Check,
-    /// Places in the record and what they must hold: see [`crate::checks`].
+    /// Paths in the record and their expected values: see [`crate::checks`].
     #[serde(default)]
     pub expect: toml::Table,
 }
 
 impl Shape {
-    /// The CPUs that run.
+    /// The online CPUs.
     pub fn online(&self) -> CpuList {
         (0..self.cpus.count()).collect::<CpuList>().difference(&self.offline)
     }

@@ -1,17 +1,17 @@
-//! The shapes that come along: the TOML files in `lab/shapes/`.
+//! The included shapes: the TOML files in `lab/shapes/`.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::shape::Shape;
 
-/// Their folder, in the source tree that the lab was built from.
+/// Their directory, in the source tree from which the lab was built.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/shapes");
 
-/// A shape by its name or its file.
+/// A shape by name or file.
 pub fn find(name: &str) -> Result<Shape, Failure> {
     let own = Path::new(name);
-    // A name is a name even where a folder is called the same.
+    // A name takes precedence over a directory of the same name.
     let path = if own.extension().is_some() || name.contains('/') {
         own.to_owned()
     } else {
@@ -25,14 +25,15 @@ pub fn find(name: &str) -> Result<Shape, Failure> {
     Shape::read(&path).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// All of them in order of their names.
+/// All shapes, in order of their names.
 pub fn all() -> Result<Vec<Shape>, Failure> {
     names()?.iter().map(|name| find(name)).collect()
 }
 
 fn names() -> Result<Vec<String>, Failure> {
-    let entries = std::fs::read_dir(FOLDER)
-        .map_err(|error| Failure::Cannot(format!("{FOLDER}: {error}; build the lab where its shapes are")))?;
+    let entries = std::fs::read_dir(FOLDER).map_err(|error| {
+        Failure::Cannot(format!("{FOLDER}: {error}; build the lab in the tree that contains its shapes"))
+    })?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut names: Vec<String> = paths
         .filter(|path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml"))

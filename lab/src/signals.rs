@@ -1,8 +1,8 @@
-//! SIGINT, SIGTERM and SIGHUP ask for an orderly end: the machine that runs is switched off first.
+//! SIGINT, SIGTERM and SIGHUP request an orderly exit: the running machine is powered off first.
 
 use os::Stop;
 
-/// The signal that came, if one did.
+/// The received signal, if any.
 pub static STOP: Stop = Stop::new();
 
 extern "C" fn handle(signal: i32) {

@@ -1,21 +1,21 @@
-//! Firmware tables (SMBIOS type 17, memory devices) as QEMU's `-smbios file=` takes them. QEMU's own keys know one
-//! speed for both what a device could do and what it runs at.
+//! Firmware tables (SMBIOS type 17, memory devices) for QEMU's `-smbios file=`. QEMU's own keys have only one value for
+//! both rated and configured speed.
 
 use crate::shape::MemoryDevice;
 
 /// Memory device, SMBIOS 3.2 section 7.18: the length up to and with the configured voltage (2.8).
 const MEMORY_DEVICE: u8 = 17;
 const LENGTH: u8 = 0x28;
-/// Handles of type 17 as QEMU numbers its own.
+/// Handles of type 17, numbered as in QEMU.
 const FIRST_HANDLE: u16 = 0x1100;
-/// The array of memory devices that QEMU makes (type 16).
+/// The array of memory devices created by QEMU (type 16).
 const ARRAY_HANDLE: u16 = 0x1000;
 const NO_HANDLE: u16 = 0xfffe;
 const DIMM: u8 = 0x09;
 const DDR4: u8 = 0x1a;
 /// Registered, synchronous.
 const DETAIL: u16 = 0x2080;
-/// Sizes from here on stand in their own field, in MiB.
+/// Sizes from this value upwards are in a separate field, in MiB.
 const EXTENDED_FROM: u64 = 0x7fff;
 
 /// A structure for each device.
@@ -52,7 +52,7 @@ fn memory_device(handle: u16, device: &MemoryDevice) -> Vec<u8> {
     bytes
 }
 
-/// A structure's texts, which its fields name by number from 1.
+/// A structure's strings, to which its fields refer by number, from 1.
 #[derive(Default)]
 struct Strings {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What builds a kernel module, of this host, for a machine: programs, their libraries, the compiler's own parts.
+//! The host's tools for building a kernel module in a machine: programs, their libraries, the compiler's own files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,8 @@ use crate::program::read_elf;
 use crate::shape::Architecture;
 use crate::tree::Tree;
 
-/// What the kernel's makefiles call: make, the compiler and its tools, a shell and what its scripts need.
+/// Programs called by the kernel's makefiles: make, the compiler and its tools, a shell and the commands in its
+/// scripts.
 const TOOLS: [&str; 49] = [
     "make", "gcc", "as", "ld", "ar", "nm", "objcopy", "objdump", "readelf", "strip", "sh", "awk", "sed",
     "grep", "find", "xargs", "cmp", "basename", "cat", "chmod", "comm", "cp", "cut", "date", "dirname",
@@ -21,11 +22,12 @@ const TOOLS: [&str; 49] = [
 /// Programs of the kernel's own headers that a build of a module runs.
 const OF_HEADERS: [&str; 3] = ["scripts/basic/fixdep", "scripts/mod/modpost", "tools/objtool/objtool"];
 
-/// Puts them into the tree: each program at its own place, as it looks for its parts beside it, with a link in `/bin`.
+/// Adds the tools to the tree: each program at its original path, because it searches for its files relative to that
+/// path, with a link in `/bin`.
 pub fn gather(tree: &mut Tree, architecture: Architecture) -> Result<(), Failure> {
     if architecture.name() != std::env::consts::ARCH {
         return Err(Failure::Cannot(format!(
-            "the compiler in the machine is this host's own, which runs on {} only",
+            "the compiler in the machine is this host's own, which runs only on {}",
             std::env::consts::ARCH
         )));
     }
@@ -36,16 +38,16 @@ pub fn gather(tree: &mut Tree, architecture: Architecture) -> Result<(), Failure
         programs.insert(program);
     }
     let gcc = on_path("gcc")?;
-    // Distributions' headers call the compiler by the version that the kernel was built with.
+    // Distributions' headers call the compiler by the version with which the kernel was built.
     for name in names_of(&gcc) {
         tree.link(&format!("/bin/{name}"), &gcc)?;
     }
     let asked = |what: &str| {
         let reported = output(Command::new(&gcc).arg(what)).map_err(Failure::Cannot)?;
         let path = PathBuf::from(reported.trim());
-        if path.is_absolute() { Ok(path) } else { Err(Failure::Cannot(format!("gcc {what} tells no path"))) }
+        if path.is_absolute() { Ok(path) } else { Err(Failure::Cannot(format!("gcc {what} prints no path"))) }
     };
-    // It knows its parts by this path, links in it or not.
+    // It finds its files by this path, which may contain links.
     let compiler = asked("-print-prog-name=cc1")?;
     programs.insert(compiler);
     let headers = asked("-print-file-name=include")?;
@@ -57,7 +59,7 @@ pub fn gather(tree: &mut Tree, architecture: Architecture) -> Result<(), Failure
     Ok(())
 }
 
-/// The libraries of the programs that came along with a kernel's headers, which lie in `kept`.
+/// The libraries of the programs in a kernel's headers, which are in `kept`.
 pub fn libraries_of_headers(tree: &mut Tree, kept: &Path) -> Result<(), Failure> {
     for name in OF_HEADERS {
         libraries(tree, &kept.join(name))?;
@@ -72,12 +74,13 @@ fn search_path() -> Vec<PathBuf> {
 /// A program on the search path, without links.
 fn on_path(name: &str) -> Result<PathBuf, Failure> {
     let found = search_path().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-    let found =
-        found.ok_or_else(|| Failure::Cannot(format!("{name} is not installed, which builds modules")))?;
+    let found = found.ok_or_else(|| {
+        Failure::Cannot(format!("{name} is not installed, but needed for building modules"))
+    })?;
     fs::canonicalize(&found).map_err(Failure::of_path(&found))
 }
 
-/// What else a program is called in the folders of the search path, with a version behind its name: `gcc-12`.
+/// Other names of a program on the search path, with a version suffix: `gcc-12`.
 fn names_of(program: &Path) -> BTreeSet<String> {
     let entries =
         search_path().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
@@ -93,7 +96,7 @@ fn names_of(program: &Path) -> BTreeSet<String> {
 /// Adds the libraries of a program, and its loader.
 fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
     let bytes = fs::read(program).map_err(Failure::of_path(program))?;
-    // A static program has none; ldd calls that a failure.
+    // A static program has none, which ldd reports as a failure.
     if !read_elf(&bytes).is_some_and(|(_, has_loader)| has_loader) {
         return Ok(());
     }
@@ -106,7 +109,7 @@ fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The paths that `ldd` lists; the name of a library that is not there otherwise.
+/// The paths listed by `ldd`; otherwise the name of a missing library.
 fn needed(listed: &str) -> Result<Vec<&Path>, &str> {
     let mut paths = Vec::new();
     for line in listed.lines().map(str::trim) {
@@ -114,7 +117,7 @@ fn needed(listed: &str) -> Result<Vec<&Path>, &str> {
         match path.split_whitespace().next() {
             Some(path) if path.starts_with('/') => paths.push(Path::new(path)),
             Some("not") => return Err(name),
-            // What the kernel itself maps (linux-vdso) lies nowhere.
+            // The library mapped by the kernel itself (linux-vdso) has no file.
             _ => {}
         }
     }

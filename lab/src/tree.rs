@@ -1,4 +1,4 @@
-//! Files of this host that come along into a machine, each at its own place.
+//! Files of this host that are copied into a machine, each at its own path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// What stands at a place.
+/// The entry at a path.
 #[derive(Debug)]
 enum Entry {
-    /// The file of the host that lies there.
+    /// A file of the host.
     Host(PathBuf),
     Text(String),
     Link(String),
 }
 
-/// Files by their place in the machine, which begins with a slash.
+/// Files by their path in the machine, which begins with a slash.
 #[derive(Debug, Default)]
 pub struct Tree(BTreeMap<String, Entry>);
 
@@ -32,7 +32,7 @@ impl Tree {
         self.0.insert(place.to_owned(), Entry::Text(text.into()));
     }
 
-    /// A link; one that would lead to itself is none.
+    /// Adds a link, unless it would point to itself.
     pub fn link(&mut self, place: &str, target: &Path) -> Result<(), Failure> {
         let target = text(target)?;
         if place != target {
@@ -41,7 +41,8 @@ impl Tree {
         Ok(())
     }
 
-    /// A folder of the host at `place` with what is in it, links as they are; what `left_out` says of a place is left out.
+    /// Adds a directory of the host at `place` with its contents, with links preserved; paths for which `left_out`
+    /// returns true are omitted.
     pub fn folder(
         &mut self,
         place: &Path,
@@ -67,7 +68,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes all of it into an archive, with the folders above each file.
+    /// Writes all files to an archive, with the parent directories of each file.
     pub fn write(&self, archive: &mut wire::Archive) -> Result<(), Failure> {
         let too_long = |error: wire::TooLong| Failure::Cannot(error.to_string());
         for folder in self.folders() {
@@ -90,7 +91,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The folders that there must be, each after the one that it lies in.
+    /// The required directories, each after its parent.
     fn folders(&self) -> BTreeSet<&str> {
         let above = |place: &'_ str| place.match_indices('/').skip(1).map(|(at, _)| at).collect::<Vec<_>>();
         self.0.keys().flat_map(|place| above(place).into_iter().map(|end| &place[1..end])).collect()

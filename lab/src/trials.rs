@@ -1,4 +1,5 @@
-//! Machines in which another program than linespeed looks at everything itself, and the whole guest of `linespeed overhead`.
+//! Machines in which a program other than linespeed performs the checks itself, and the whole guest of `linespeed
+//! overhead`.
 
 use std::path::Path;
 
@@ -16,10 +17,10 @@ use crate::{headers, kernel, tools};
 const GUESTS: &str = "guest";
 /// The program that boots a whole guest, an example of the crate `overhead`.
 const WHOLE_GUEST: &str = "full_guest";
-/// What KVM is on the processors that QEMU emulates, each after what it needs.
+/// The KVM modules for the processors emulated by QEMU, each after its dependencies.
 const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
 
-/// What came of the shape's trial; `None` where linespeed is run in its machine and its record looked at.
+/// The result of the shape's trial; `None` if linespeed runs in its machine and its record is checked.
 pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failure>> {
     let check = &shape.check;
     let trials = [
@@ -32,10 +33,13 @@ pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failur
     trials.iter().find(|(asked, _)| *asked).map(|(_, trial)| trial(shape, parts))
 }
 
-/// Runs an example of one of linespeed's crates in the machine, which says in its last line what came of it.
+/// Runs an example of one of linespeed's crates in the machine; the last line of its output is the result.
 fn try_example(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let [of_crate, name, arguments @ ..] = shape.check.trial.as_slice() else {
-        return Err(Failure::Cannot(format!("{}: a trial is a crate and an example of it", shape.name)));
+        return Err(Failure::Cannot(format!(
+            "{}: a trial consists of a crate and one of its examples",
+            shape.name
+        )));
     };
     let example = find_example(&program_of(shape, parts)?, of_crate, name)?;
     let command = [&[format!("/bin/{name}")], arguments].concat();
@@ -45,7 +49,7 @@ fn try_example(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     Ok(Verdicts::of_trial(outcome.succeeded(), &said.replace('\n', "; ")))
 }
 
-/// Runs guests of raw KVM in the machine, and says whether both modes counted right, with the same bytes.
+/// Runs guests directly on KVM in the machine, and reports whether both modes counted correctly with the same bytes.
 fn run_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let guests = find_example(&program_of(shape, parts)?, "overhead", GUESTS)?;
     let modules = match shape.architecture {
@@ -64,7 +68,7 @@ fn run_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     Ok(Verdicts::of_trial(outcome.succeeded(), &outcome.text().replace('\n', "; ")))
 }
 
-/// Builds linespeed's kernel module for the machine's kernel, in a folder that goes again.
+/// Builds linespeed's kernel module for the machine's kernel, in a temporary directory.
 fn build_module(shape: &Shape, parts: &Parts) -> Result<TempDir, Failure> {
     let folder = tempfile::tempdir().map_err(Failure::of_path(Path::new("a folder")))?;
     let builder = find_builder(&program_of(shape, parts)?)?;
@@ -77,7 +81,7 @@ fn build_module(shape: &Shape, parts: &Parts) -> Result<TempDir, Failure> {
 /// The module's file.
 const MODULE: &str = "linespeed.ko";
 
-/// Builds linespeed's kernel module for the machine's kernel, and has it loaded and tried out there.
+/// Builds linespeed's kernel module for the machine's kernel, and loads and tests it there.
 fn load_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let built = build_module(shape, parts)?;
     let mut arguments =
@@ -96,8 +100,8 @@ fn load_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
 
-/// Has `linespeed overhead --kernel` build its module in the machine, with this host's compiler and the kernel's headers
-/// there, in good weather and in bad.
+/// Lets `linespeed overhead --kernel` build its module in the machine, with this host's compiler and the kernel's
+/// headers, under normal and faulty conditions.
 fn run_overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let kernel = kernel_of(shape, parts)?;
     let release = kernel::release(&kernel)?;
@@ -105,24 +109,24 @@ fn run_overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     tools::gather(&mut along.tree, shape.architecture)?;
     headers::installed(&mut along.tree, &cache(), shape.architecture, release)?;
     tools::libraries_of_headers(&mut along.tree, &headers::find(&cache(), shape.architecture, release)?)?;
-    // The kernel is Debian's; what is to be installed is told in its words.
+    // The kernel is Debian's, so packages to install are listed by their Debian names.
     along.tree.text("/etc/os-release", "ID=debian\n");
     along.tree.link("/bin/linespeed", Path::new("/init"))?;
-    // For runs that need not build it once more.
+    // For runs that need not build the module again.
     let built = build_module(shape, parts)?;
     along.files = vec![find_builder(&program_of(shape, parts)?)?, built.path().join(MODULE)];
     let arguments = [format!("/bin/{}", module::PROGRAM), "command".to_owned(), format!("/bin/{MODULE}")];
     let outcome = boot_shape(shape, &arguments, false, &along, parts.verbose, parts)?;
     let printed = outcome.text();
-    // How long it takes in an emulator holds nowhere else; it is told, and not judged.
+    // The time in an emulator is valid nowhere else; it is reported but not judged.
     let mut lines = printed.lines();
     let last = lines.next_back().unwrap_or("it said nothing");
     lines.for_each(|line| eprintln!("lab: {}: {line}", shape.name));
     Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
 
-/// Has linespeed's own code boot this kernel as `linespeed overhead --vm full` does, hand it the kernel module, and count
-/// at every place in it. QEMU emulates the guest of another instruction set, and linespeed beside it.
+/// Lets linespeed's own code boot this kernel as in `linespeed overhead --vm full`, pass it the kernel module, and
+/// count at every place in it. For another instruction set, QEMU emulates both the guest and linespeed.
 fn boot_whole_guest(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let linespeed = program_of(shape, parts)?;
     let program = find_example(&linespeed, "overhead", WHOLE_GUEST)?;

@@ -144,7 +144,7 @@ fn a_record_that_stayed_in_the_machine_is_reported_as_gone() {
         reported(&Fake::new("cat sent").sends(&frames).boot(&[]).output().unwrap())
     };
     let said = boot(report);
-    assert!(said.contains("are gone") && said.contains("--output FILE"), "{said}");
+    assert!(said.contains("no longer exist") && said.contains("--output FILE"), "{said}");
     assert_eq!(boot(b"an inventory\n"), "");
 }
 
@@ -156,7 +156,7 @@ fn a_crash_in_the_machine_is_seen() {
     let fake = Fake::new("cat sent").sends(&[(Kind::Started, b""), (Kind::Ended, b"signal 11")]);
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(139));
-    assert!(reported(&output).contains("ended by signal 11"), "{}", reported(&output));
+    assert!(reported(&output).contains("terminated by signal 11"), "{}", reported(&output));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn qemus_own_complaint_is_passed_on() {
     assert_eq!(output.status.code(), Some(3));
     let reported = reported(&output);
     assert!(
-        reported.contains("ended before it had booted") && reported.contains("unknown CPU model"),
+        reported.contains("stopped before it had booted") && reported.contains("unknown CPU model"),
         "{reported}"
     );
 }
@@ -185,7 +185,10 @@ fn a_panic_of_the_kernel_is_shown() {
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let reported = reported(&output);
-    assert!(reported.contains("before its program did") && reported.contains("Kernel panic"), "{reported}");
+    assert!(
+        reported.contains("before its program exited") && reported.contains("Kernel panic"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_machine_that_hangs_is_switched_off_in_time() {
     let output = fake.boot(&["--seconds", "2"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(reported(&output).matches("had not booted after 1 s").count(), 2, "{}", reported(&output));
-    assert!(reported(&output).contains("booted once more"), "{}", reported(&output));
+    assert!(reported(&output).contains("booting once more"), "{}", reported(&output));
     assert!(!runs(fake.pid()));
 }
 
@@ -216,7 +219,7 @@ fn no_machine_outlives_the_lab() {
         child.stderr.take().unwrap().read_to_string(&mut reported).unwrap();
         assert_eq!(child.wait().unwrap().code(), code, "{reported}");
         assert!(ends(machine), "signal {number}: the machine still runs");
-        assert!(code.is_none() || reported.contains("switched off"), "{reported}");
+        assert!(code.is_none() || reported.contains("powered off"), "{reported}");
     }
 }
 

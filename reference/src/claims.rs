@@ -1,18 +1,19 @@
 //! The documents' claims about the machines, and whether the machines' results support them.
 //!
-//! The verdicts ship as data (`claims/verdicts.json`): the tests apply the rules beside them in `claims/`, and compare the file.
+//! The verdicts ship as data (`claims/verdicts.json`): the tests apply the rules, which are also stored in `claims/`, and
+//! compare the outcome with the file.
 
 use serde::{Deserialize, Serialize};
 
 const VERDICTS: &str = include_str!("../claims/verdicts.json");
 
-/// What the results show about a claim.
+/// The verdict of the results on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// A condition is not met.
     DoesNotHold,
-    /// Of a claim in several parts some hold.
+    /// Some parts of the claim hold.
     InPart,
     /// The results are inconclusive.
     CannotTell,
@@ -20,13 +21,13 @@ pub enum Verdict {
     Holds,
 }
 
-/// How the two sides of a condition relate.
+/// The relation between the two sides of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
-    /// As near as the claim's digits allow.
+    /// Equal within the precision of the claim's digits.
     #[serde(rename = "=")]
     Equal,
-    /// As near as the one tolerance of all claims allows.
+    /// Equal within the tolerance that is used for all claims.
     #[serde(rename = "~")]
     About,
     /// Less.
@@ -40,21 +41,21 @@ pub enum Relation {
 /// Both sides of a condition, in the unit of the claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
-    /// What is claimed.
+    /// The claimed value.
     pub claimed: f64,
-    /// What was found.
+    /// The value found.
     pub found: f64,
     /// Whether the condition is met.
     pub met: bool,
-    /// Found divided by claimed; absent if nothing is claimed to be there.
+    /// The value found divided by the claimed value; absent if the claimed value is 0.
     pub ratio: Option<f64>,
-    /// The required relation of what was found to what is claimed.
+    /// The required relation of the value found to the claimed value.
     pub relation: Relation,
     /// Unit of both.
     pub unit: String,
 }
 
-/// A result that a verdict relies on.
+/// A result on which a verdict is based.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Its name: machine, metric and labels.
@@ -67,25 +68,25 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// A claim of a document, with what the results show.
+/// A claim of a document, with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgedClaim {
-    /// Both sides of each condition that could be applied.
+    /// Both sides of each condition that could be checked.
     pub compared: Vec<Gap>,
     /// The document.
     pub document: String,
     /// The results.
     pub evidence: Vec<Figure>,
-    /// Its name, as `A13`.
+    /// Its name, such as `A13`.
     pub id: String,
-    /// The machines it is about.
+    /// The machines to which the claim applies.
     pub machines: Vec<String>,
-    /// What would measure the missing result.
+    /// How to measure the missing result.
     pub measured_by: Option<String>,
     /// Results needed for a verdict.
     pub needs: Vec<String>,
-    /// What the verdict leaves open.
+    /// Questions that the verdict leaves open.
     pub note: Option<String>,
     /// The claim, in one sentence.
     pub says: String,
@@ -93,12 +94,12 @@ pub struct JudgedClaim {
     pub verdict: Verdict,
 }
 
-/// Every claim, in the documents' order. Fails only if the shipped data is damaged, which a test excludes.
+/// All claims, in the documents' order. Fails only if the shipped data is damaged; a test ensures that it is not.
 pub fn all() -> serde_json::Result<Vec<JudgedClaim>> {
     serde_json::from_str(VERDICTS)
 }
 
-/// The claims about a machine, each with what the results show.
+/// The claims about a machine, each with its verdict.
 pub fn about(machine: &str) -> serde_json::Result<Vec<JudgedClaim>> {
     let mut claims = all()?;
     claims.retain(|claim| claim.machines.iter().any(|name| name == machine));

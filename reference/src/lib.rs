@@ -1,7 +1,7 @@
-//! Reference machines: published tool output and results, one text per machine in `machines/`. The readers of `linespeed import` turn it
-//! into a record with the place of each result in the text.
+//! Reference machines: published tool output and results, one text per machine in `machines/`. The readers of `linespeed import` convert
+//! each text into a record that contains the source line of each result.
 //!
-//! A new machine is one new text and its line in `machines.list`.
+//! To add a machine, add a text and a line in `machines.list`.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -22,11 +22,12 @@ pub const PREFIX: &str = "reference:";
 pub struct Machine {
     /// Its name, as in `reference:NAME`.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A one-line description.
     pub title: &'static str,
     /// The published output and results, deflated.
     packed: &'static [u8],
-    /// Why no result of a default run here is comparable with it, and what to run instead; `None` if one is.
+    /// Why no result of a default run is comparable with this machine's results, and what to run instead; `None` if any
+    /// result is comparable.
     pub apart: Option<&'static str>,
     /// When the results were published, RFC 3339; empty if the text has no date.
     published: &'static str,
@@ -35,13 +36,14 @@ pub struct Machine {
 /// Every reference machine.
 pub const MACHINES: &[Machine] = include!(concat!(env!("OUT_DIR"), "/machines.rs"));
 
-/// The machine of this name, with or without `reference:` before it.
+/// The machine with this name, with or without the prefix `reference:`.
 pub fn find(name: &str) -> Option<&'static Machine> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
-/// The machines that an unknown name may mean: the one that differs by a typo, else those that begin with it, then those that contain it.
+/// The machines that an unknown name may mean: the machine whose name differs by a typo, otherwise names that begin with the unknown
+/// name, then names that contain it.
 pub fn find_meant(name: &str) -> Vec<&'static str> {
     let names = || MACHINES.iter().map(|machine| machine.name);
     let word = name.trim().to_lowercase();
@@ -56,19 +58,19 @@ pub fn find_meant(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// The records of all machines except the one with this name, each with its own name, as `reference:NAME`.
+/// The records of all machines except the one with this name, each with its own name in the form `reference:NAME`.
 pub fn records_but(name: &str, version: &str) -> Vec<(String, Record)> {
     let others = MACHINES.iter().map(|machine| (format!("{PREFIX}{}", machine.name), machine));
     let others = others.filter(|(other, _)| other != name);
     others.filter_map(|(other, machine)| Some((other, machine.record(version).ok()?))).collect()
 }
 
-/// Why a text that ships with linespeed gave no record; a test makes sure that this does not happen.
+/// Why a text that ships with linespeed could not be converted into a record; a test ensures that this does not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The import refused it.
+    /// The import refused the text.
     Refused(Error),
-    /// It is of this many machines.
+    /// The text describes this many machines.
     Machines(usize),
 }
 
@@ -76,7 +78,7 @@ impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trouble::Refused(refusal) => write!(f, "{refusal}"),
-            Trouble::Machines(count) => write!(f, "the text is of {count} machines"),
+            Trouble::Machines(count) => write!(f, "the text describes {count} machines"),
         }
     }
 }
@@ -86,7 +88,7 @@ impl std::error::Error for Trouble {}
 impl Machine {
     /// The published output and results.
     pub fn text(&self) -> String {
-        // The build packed valid text: a test reads every one.
+        // The build packed valid text: a test reads every text.
         String::from_utf8(decompress_to_vec(self.packed).unwrap_or_default()).unwrap_or_default()
     }
 
@@ -101,7 +103,7 @@ impl Machine {
         };
         let command = vec!["linespeed".to_owned(), "reference".to_owned(), self.name.to_owned()];
         let mut record = imported.into_record(Record::new(version, self.published.to_owned(), command));
-        // Nobody can run anything more on a published machine.
+        // No further commands can be run on a published machine.
         record.coverage.iter_mut().for_each(|of| of.remedy = None);
         Ok(record)
     }

@@ -1,4 +1,4 @@
-//! Sentences capture the variables named in their words, like `format!`: `text!("{cpus} CPUs are offline")`.
+//! Sentences capture the variables named in their placeholders, like `format!`: `text!("{cpus} CPUs are offline")`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -38,7 +38,7 @@ fn is_punct(token: &TokenTree, of: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == of)
 }
 
-/// A literal passed on by another macro is in a group without delimiters.
+/// Unwraps a literal passed on by another macro, which is in a group without delimiters.
 fn without_group(token: TokenTree) -> Vec<TokenTree> {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -52,7 +52,7 @@ fn without_group(token: TokenTree) -> Vec<TokenTree> {
     }
 }
 
-/// The names before a `=` or on their own.
+/// The names before a `=`, or without one.
 fn named(all: &[TokenTree]) -> Vec<String> {
     let begins = |at: usize| all.get(at - 1).is_some_and(|before| is_punct(before, ','));
     let ends = |at: usize| {

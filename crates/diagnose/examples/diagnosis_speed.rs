@@ -1,5 +1,6 @@
-//! How long the diagnosis of one record takes: `cargo run --release -p linespeed-diagnose --example diagnosis_speed [RECORD]`. Without
-//! a record one of a made-up machine with 512 CPUs and 16 nodes.
+//! Measures the time for the diagnosis of one
+//! record: `cargo run --release -p linespeed-diagnose --example diagnosis_speed [RECORD]`. Without
+//! a record, a synthetic machine with 512 CPUs and 16 nodes is used.
 
 use record::Label;
 use std::time::Instant;
@@ -144,7 +145,7 @@ fn main() {
     slowest_rules(&record);
 }
 
-/// The rules that take longest, each at its best of several times.
+/// The slowest rules, each with its minimum time over several runs.
 fn slowest_rules(record: &Record) {
     let index = RecordIndex::new(record);
     let numa = diagnose::numa(&index);

@@ -1,5 +1,5 @@
-//! A workload's rates by block size. One size is not enough: small blocks measure call overhead, and a single result may be an outlier.
-//! Conclusions are based on the sizes at which all rates of a record have levelled off.
+//! A workload's rates by block size. A single size is not sufficient: small blocks measure call overhead, and one result may be an
+//! outlier. Conclusions are based on the sizes at which all rates of a record have leveled off.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// Rates within this share of the best over all sizes count as levelled off.
+/// Rates within this share of the best rate over all sizes count as leveled off.
 const LEVEL: f64 = 0.05;
 
 /// Rates for one number of threads and one placement, by block size.
@@ -31,8 +31,8 @@ impl<'a> BlockSizes<'a> {
         all
     }
 
-    /// The sizes at which each thread count of a workload reaches its own best. If there is no such size for all, the largest that is not an
-    /// outlier.
+    /// The sizes at which each thread count of a workload reaches its own best. If no size satisfies this for all thread counts, the
+    /// largest size that is not an outlier.
     pub(crate) fn level(&self, workload: &str) -> BTreeSet<u64> {
         let Some(steps) = self.0.get(workload) else { return BTreeSet::new() };
         let of_step = |rates: &Rates| -> BTreeSet<u64> {
@@ -49,7 +49,7 @@ impl<'a> BlockSizes<'a> {
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 
-    /// Whether a result supports conclusions: it has no block size, or one at which the workload is level.
+    /// Whether a result supports conclusions: it has no block size, or a size at which the workload has leveled off.
     pub(crate) fn is_level(&self, m: &Measurement) -> bool {
         let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
@@ -84,7 +84,7 @@ impl<'a> BlockSizes<'a> {
         fallen
     }
 
-    /// The best of the smaller blocks, if it is clearly faster.
+    /// The best result of smaller blocks, if it is clearly faster.
     fn find_faster(&self, m: &Measurement) -> Option<(u64, &'a Measurement)> {
         let (workload, bytes) = (m.labels.word(Label::Workload)?, m.labels.count(Label::Bytes)?);
         let smaller = self.0.get(workload)?.get(&step(m))?.range(..bytes);
@@ -105,7 +105,7 @@ pub(crate) mod tests {
     use record::Labels;
 
     pub(crate) const SIZES: [u64; 5] = [16, 64, 256, 1024, 8192];
-    /// The published figures of aes-256-ige by threads and size of blocks, kB/s.
+    /// The published results of aes-256-ige by threads and block size, kB/s.
     pub(crate) const INTEL: [(u32, [f64; 5]); 3] = [
         (1, [89602.86, 97498.37, 98271.49, 98399.91, 89101.65]),
         (32, [2642742.25, 2690638.98, 2703860.74, 2734114.82, 2680422.40]),
@@ -121,7 +121,7 @@ pub(crate) mod tests {
         (96, [12788358.79, 13502288.53, 13657385.98, 13710908.76, 13751432.53]),
     ];
 
-    /// A machine of so many cores and CPUs with these figures.
+    /// A machine with this many cores and CPUs and with these results.
     pub(crate) fn openssl(cores: u32, cpus: u32, figures: &[(u32, [f64; 5])]) -> Record {
         let mut record = Record::new("0.0.0", String::new(), Vec::new());
         record.machine.counts.cores = Some(cores);

@@ -1,5 +1,5 @@
-//! What bounds a command, in words, from the results of `linespeed stat` and the machine's ceilings. The answer is the first cause; each
-//! cause has the share of time it explains.
+//! What limits a command, in words, from the results of `linespeed stat` and the machine's ceilings. The answer is the first cause; each
+//! cause has the share of time that it explains.
 
 mod convoy;
 mod core;
@@ -22,11 +22,11 @@ use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
 use crate::tables::{rows, sentences, template};
 
-/// Shorter commands mostly measure process start and exit, and no sample was taken while they ran.
+/// Shorter commands mostly measure process start and exit, and are not sampled.
 const SHORT: f64 = 0.02;
-/// The same limit for commands without a sample: on a busy machine the first sample comes late.
+/// The same limit for commands without a sample: on a busy machine, the first sample is taken late.
 const SHORT_UNSEEN: f64 = 0.1;
-/// With this many samples, they decide if nothing else does.
+/// Minimum number of samples for a decision based on samples.
 const ENOUGH_LOOKS: f64 = 20.0;
 /// The share of CPU time that the last sample before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
@@ -34,12 +34,12 @@ const UNSEEN: f64 = 0.1;
 const WORTH: f64 = 0.1;
 /// A cause that explains a smaller share does not bound a command.
 const FIRST: f64 = 0.25;
-/// Maximum share of its CPUs in use if one was free.
+/// Maximum share of the command's CPUs in use if a CPU was free.
 const ROOM: f64 = 0.8;
-/// What bounds a command, and what to do about it, in words.
+/// The texts of verdicts on commands, and the advice.
 const WORDS: &str = include_str!("bound/words.txt");
 
-/// What to do about it.
+/// The advice on a cause.
 fn advice(key: &str) -> Text {
     let found = sentences(WORDS, "advice", key).first().copied();
     debug_assert!(found.is_some() || key.is_empty(), "no advice {key}");
@@ -75,12 +75,12 @@ struct Facts<'a> {
     threads: Vec<(String, f64)>,
 }
 
-/// Something that took time.
+/// A cause that used time.
 struct Cause {
     by: BoundBy,
-    /// Which kind.
+    /// The kind of the cause.
     kind: Option<BoundKind>,
-    /// Share of the command's time that it explains.
+    /// Share of the command's time that the cause explains.
     share: f64,
     says: Text,
     advice: Text,
@@ -146,18 +146,18 @@ impl<'a> Facts<'a> {
         self.user + self.system
     }
 
-    /// CPUs in use on average.
+    /// Average number of CPUs in use.
     fn used(&self) -> f64 {
         self.cpu() / self.wall
     }
 
-    /// The share of its time that it spent on a CPU.
+    /// The share of its time that the command spent on a CPU.
     fn on_cpu(&self) -> f64 {
         (self.cpu() / self.wall).min(1.0)
     }
 
-    /// Seconds that its threads were ready without a CPU, summed over threads. The kernel counts threads throttled by a quota as ready, but
-    /// a quota is a separate cause.
+    /// Run-queue time of the command's threads, summed over threads, s. The kernel counts threads throttled by a quota as ready, but a
+    /// quota is a separate cause.
     fn without_a_cpu(&self) -> f64 {
         (self.runnable - self.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
     }
@@ -185,7 +185,7 @@ impl<'a> Facts<'a> {
         self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
-    /// Whether much of its CPU time was in unsampled threads, with too few samples to decide.
+    /// Whether much of the command's CPU time was used by unsampled threads, and the samples are too few to decide.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
@@ -193,7 +193,7 @@ impl<'a> Facts<'a> {
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
-    /// Whether it ended before the first sample; false if the record does not say.
+    /// Whether the command exited before the first sample; false if the record does not contain this.
     fn unseen(&self) -> bool {
         self.time.detail.get(detail::LOOKS).is_some_and(|looks| looks.all == 0)
     }
@@ -206,12 +206,12 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::LOOKS).unwrap_or_default()
     }
 
-    /// What its threads waited for, whether or not others ran.
+    /// The causes for which the command's threads waited, whether or not other threads ran.
     fn waits(&self) -> ThreadWaits {
         self.time.detail.get(detail::WAITS).unwrap_or_default()
     }
 
-    /// How changes in its environment affected it.
+    /// The effects of changes in its environment on the command.
     fn probes(&self) -> Vec<Probe> {
         self.time.detail.get(detail::PROBES).unwrap_or_default()
     }
@@ -220,7 +220,7 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::CEILINGS).unwrap_or_default()
     }
 
-    /// The built-in workload with the IPC closest to `ipc`, and the best of all.
+    /// The built-in workload with the IPC closest to `ipc`, and the highest IPC of all workloads.
     fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
         let ceilings = self.ceilings();
         let best = ceilings.best_ipc()?;
@@ -247,7 +247,7 @@ fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> 
     })
 }
 
-/// What bounded the command of a record; `None` without a command.
+/// What limited the command of a record; `None` without a command.
 pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let facts = Facts::from_index(index)?;
     let mut evidence = base_evidence(&facts);
@@ -372,7 +372,7 @@ const TOO_SHORT: Template = Template {
     code: "bound-too-short",
     words: "Took {wall}: too short for a verdict, since fork, exec and wait are included.",
 };
-/// Before the second cause.
+/// The introduction of the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
 
 /// The evidence behind every answer.
@@ -388,12 +388,12 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     all
 }
 
-/// Where a detail of the command is in the record.
+/// The place of a detail of the command in the record.
 fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
 }
 
-/// In whole per cent with its interval; if none was observed, the upper limit.
+/// A share in whole percent with its interval; if the count is zero, the upper limit.
 fn share(share: Share) -> Text {
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     if share.count == 0 || share.share < 0.005 {

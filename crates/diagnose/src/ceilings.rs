@@ -1,4 +1,4 @@
-//! The ceilings of a machine, from its records: what a command is compared with.
+//! The ceilings of a machine, from its records, with which a command is compared.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     if points.len() < 3 { Vec::new() } else { points }
 }
 
-/// The known ceilings, with new results that are better: other load only reduces them. Each new one has the date and the file of its
-/// record.
+/// The known ceilings, replaced by new results if these are better, since other load only reduces results. Each new ceiling has the
+/// date and the file of its record.
 pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
     let mut better = Vec::new();

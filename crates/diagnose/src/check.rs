@@ -1,5 +1,5 @@
-//! Compares a machine with its baseline: which facts differ, which results are slower, and what could not be checked. It compares a current
-//! record with one of the healthy machine.
+//! Compares a machine with its baseline: different facts, slower results, and facts that could not be checked. A current record is compared
+//! with a record of the healthy machine.
 
 use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
@@ -13,16 +13,17 @@ use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 use crate::tables::rows;
 
-/// The minimum deviation reported if only one record is known; smaller ones occur from run to run on one machine.
+/// The minimum deviation reported if only one record is known; smaller deviations occur from run to run on one machine.
 const BOUND: f64 = 0.1;
-/// The same if the spread within the class is known, and the minimum number of its standard deviations.
+/// The same if the spread within the class is known, and the minimum number of standard deviations.
 const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
-/// The share of all CPUs that other processes may use: results of a thread on one of them may be off by that much.
+/// The maximum share of all CPUs used by other processes: results of a thread on one of these CPUs may be wrong by as
+/// much.
 const BUSY: f64 = 0.05;
 
-/// Results that vary from day to day. How long other processes occupy its CPUs, for instance, is not a property of the machine unless the spread
+/// Results that vary from day to day, such as the time used by other processes. They are not a property of the machine, unless the spread
 /// within the class is known.
 const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
@@ -36,21 +37,23 @@ const HELD: [Metric; 8] = [
 ];
 
 const MEMORY: &str = "comparison-fact-memory";
-/// The kernel reserves a share of memory that changes with its version.
+/// Maximum difference in memory size that counts as equal: the kernel reserves a share of memory that depends on its
+/// version.
 const MEMORY_ALIKE: f64 = 0.03;
 
-/// Where caches are in a record.
+/// The path of caches in a record.
 const CACHES: &str = "machine.caches";
 
-/// The baseline class to which a machine belongs according to its facts, or the nearest class and how it differs; `None` if there are no classes.
+/// The baseline class to which a machine belongs according to its facts, or the nearest class and its differences; `None` if there are no
+/// classes.
 pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
     let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
     let all = classes.iter().map(|class| (facts(class), class));
     all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
 }
 
-/// Compares a machine's record with a baseline's. `comparison`: of the two if results were measured, the baseline first. `class`: the
-/// spread of the machines that the baseline represents, if it represents several.
+/// Compares a machine's record with a baseline's. `comparison` compares the two if results were measured, with the baseline first.
+/// `class` is the spread of the machines that the baseline represents, if it represents several.
 pub fn check(
     here: &Record,
     baseline: &Record,
@@ -98,7 +101,7 @@ fn busy(here: &Record) -> Option<Busy> {
 /// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
-    /// Only those that define a class, if the two machines are of different classes.
+    /// The facts that differ; if the two machines are of different classes, only those that define a class.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
     agree: Vec<FactOff>,
@@ -150,7 +153,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
     held
 }
 
-/// A row of a comparison whose first subject is the baseline, with the class's spread there.
+/// A row of a comparison whose first subject is the baseline, with the class's spread for that result.
 fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let [baseline, here] = row.cells.as_slice() else { return None };
     let Cell { value, ratio, doubt, .. } = here;
@@ -210,7 +213,7 @@ mod tests {
         check(here, &baseline(), None, &[])
     }
 
-    /// Codes of facts that do not follow from another's.
+    /// Codes of facts that do not follow from another fact.
     fn codes(check: &Check) -> Vec<&str> {
         let own = check.facts.iter().filter(|fact| !fact.follows);
         own.map(|fact| fact.code.trim_start_matches("comparison-fact-")).collect()

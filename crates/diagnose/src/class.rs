@@ -1,25 +1,25 @@
-//! Which machines are alike, and in which facts they differ. Machines of one class (system, processor, packages, hypervisor) are compared with
-//! each other; anything that can fail or be set is a difference within the class.
+//! Classes of similar machines, and the facts in which machines differ. Machines of one class (system, processor, packages, hypervisor) are
+//! compared with each other; facts that can be configured or change by a failure are differences within the class.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 
-/// What defines a machine's class: one value per fact, in the order of [`facts`].
+/// The facts that define a machine's class: one value per fact, in the order of [`facts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(Vec<Option<String>>);
 
 impl Kind {
-    /// From a machine's facts, as [`tell_facts`] lists them.
+    /// Creates the class from a machine's facts, as listed by [`tell_facts`].
     pub fn from_facts(values: &[Option<String>]) -> Self {
         let of_kind = facts().iter().zip(values).filter(|(fact, _)| fact.is_of_kind());
         Self(of_kind.map(|(_, value)| value.clone()).collect())
     }
 
-    /// Whether no fact known of both differs.
+    /// Whether all facts that are known for both are equal.
     pub fn fits(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(one, other)| one.is_none() || other.is_none() || one == other)
     }
 
-    /// How many of its facts are known.
+    /// The number of known facts.
     pub fn count_known(&self) -> usize {
         self.0.iter().flatten().count()
     }

@@ -5,7 +5,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 
 /// Half the span in octaves of a slope: two steps to each side at eight sizes per octave.
 const HALF_SPAN: f64 = 0.25;
-/// A step with a smaller rise is not a separate level. The smallest published ratio between neighbouring levels is about 1.5 (L3 to
+/// A step with a smaller rise is not a separate level. The smallest published ratio between neighboring levels is about 1.5 (L3 to
 /// memory under load); the limit of a TLB shows as 1.1 to 1.25.
 const LEAST_RISE: f64 = 1.25;
 /// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
@@ -161,7 +161,7 @@ impl Curve {
         plateaus
     }
 
-    /// Slope d ln t / d log2 size in the middle of each pair of neighbouring points.
+    /// Slope d ln t / d log2 size in the middle of each pair of neighboring points.
     fn slopes(&self) -> Vec<f64> {
         (1..self.len())
             .map(|i| {
@@ -244,7 +244,7 @@ pub(crate) struct Edge {
     pub rise: f64,
 }
 
-/// The pair of neighbouring peaks (by the first's index) with the shallowest valley, if any is too shallow.
+/// The pair of neighboring peaks (by the first's index) with the shallowest valley, if any is too shallow.
 fn shallowest(peaks: &[usize], slopes: &[f64]) -> Option<usize> {
     peaks
         .windows(2)
@@ -263,8 +263,8 @@ fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
     (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
 }
 
-/// The median of five neighbours, of three next to the ends and at the ends themselves. It leaves a monotonic curve unchanged (except for
-/// the two end points, which get their neighbour's value), and removes spikes of up to two points, at the ends of one.
+/// The median of five neighbors, of three next to the ends and at the ends themselves. It leaves a monotonic curve unchanged (except for
+/// the two end points, which get their neighbor's value), and removes spikes of up to two points, at the ends of one.
 fn running_median(values: &[f64]) -> Vec<f64> {
     let Some(last) = values.len().checked_sub(1).filter(|last| *last >= 2) else {
         return values.to_vec();
@@ -280,7 +280,7 @@ fn running_median(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The closest non-decreasing values (least squares): pools neighbours that decrease.
+/// The closest non-decreasing values (least squares): pools neighbors that decrease.
 fn never_falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {

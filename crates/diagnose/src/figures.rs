@@ -50,7 +50,7 @@ pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
 /// A share with its interval as a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
-        return Verdict::NotMeasurable { reason: text!("a result that it is based on is not a number") };
+        return Verdict::NotMeasurable { reason: text!("one of the underlying results is not a number") };
     }
     if least <= 0.0 || share <= 0.0 {
         return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
@@ -242,7 +242,10 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
-        None => Remedy::both(text!("first note the current value, to restore it"), format!("cat {path}")),
+        None => Remedy::both(
+            text!("first note the current value so that you can restore it"),
+            format!("cat {path}"),
+        ),
     }
 }
 
@@ -256,7 +259,7 @@ pub(crate) fn shell_words(cpus: &CpuList) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A command that writes a value to `file` in the folder of each of these CPUs.
+/// A command that writes a value to `file` in the directory of each of these CPUs.
 pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> Remedy {
     let path = format!("/sys/devices/system/cpu/cpu$cpu/{file}");
     Remedy::command(format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path)))

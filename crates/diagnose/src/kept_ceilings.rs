@@ -1,5 +1,5 @@
-//! The ceilings of machines as a file stores them: for each quantity the best result without doubt, with its record. A state folder may
-//! serve several machines, or one under several limits: each has its own entry.
+//! The file with the ceilings of machines: for each quantity, the best reliable result with its record. A state directory may be shared
+//! by several machines, or by one machine with several limits: each has its own entry.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ const SCHEMA: u64 = 4;
 /// Maximum number of machines stored; each boot of a machine without an ID counts as another.
 const MOST_MACHINES: usize = 50;
 
-/// What distinguishes a machine from others, by name, and which part of it may be used.
+/// The facts that distinguish a machine from others, by name, and the usable part of the machine.
 pub type Identity = BTreeMap<&'static str, Option<String>>;
 
-/// One machine's.
+/// The ceilings of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct OfMachine {
     machine: BTreeMap<String, Option<String>>,
@@ -38,12 +38,12 @@ impl KeptCeilings {
         serde_json::from_slice(text).ok().filter(|kept: &Self| kept.schema == SCHEMA).unwrap_or_default()
     }
 
-    /// Those of the machine `here`.
+    /// The ceilings of the machine `here`.
     pub fn find(&self, here: &Identity) -> Option<&Ceilings> {
         self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
     }
 
-    /// Whether there are only those of other machines.
+    /// Whether there are only ceilings of other machines.
     pub fn is_of_others(&self) -> bool {
         !self.machines.is_empty()
     }

@@ -1,17 +1,17 @@
-//! The one latency curve of a record that the levels, the headline and the chart are of.
+//! The latency curve of a record that is used for the levels, the headline and the chart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::CurvePlace;
 use record::{Label, Measurement};
 
-/// The fewest points that show levels.
+/// Minimum number of points for finding levels.
 pub(crate) const LEAST_POINTS: usize = 3;
 
 /// The one latency curve that the levels, the headline and the chart are of.
 #[derive(Debug)]
 pub(crate) struct LatencyCurve<'a> {
-    /// Where it was measured.
+    /// The CPU and node of the curve.
     pub(crate) place: CurvePlace,
     /// Its points, in the record's order.
     pub(crate) points: Vec<&'a Measurement>,

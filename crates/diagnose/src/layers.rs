@@ -1,4 +1,4 @@
-//! What each layer of a machine adds to the time of one routine: kernel, user program, guest; pinned or not, with interrupts or without.
+//! The time that each layer of a machine adds to a routine: kernel, user program, guest; pinned or not, with interrupts or without.
 
 use record::diagnosis::Layer;
 use record::text::Value;
@@ -8,12 +8,12 @@ use record::{DetailKey, Label, Measurement, Template, Text, detail, metrics, tex
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// The layer that repeats a user program: its difference from the first is noise.
+/// The layer that repeats a user program, whose difference from the first run is noise.
 pub(crate) const AGAIN: &str = "user again";
 
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
 
-/// What is counted during passes: its name in a result's details, and its displayed name.
+/// The events counted during passes: the name in a result's details, and the displayed name.
 const COUNTED: [(DetailKey<f64>, Template); 4] = [
     (detail::INTERRUPTS_PER_S, Template { code: "layer-interrupts", words: "{rate} interrupts/s" }),
     (detail::SOFTIRQS_PER_S, Template { code: "layer-softirqs", words: "{rate} softirqs/s" }),
@@ -36,7 +36,7 @@ pub(crate) fn label(m: &Measurement) -> String {
     format!("{layer}{bound}{off}")
 }
 
-/// What was counted during the passes of a layer.
+/// The events counted during the passes of a layer.
 fn beside(m: &Measurement) -> Vec<Text> {
     let count = |(key, says)| Some(text!(says, rate = significant(m.detail.get(key)?)));
     let stolen = m.detail.get(detail::STOLEN_SHARE).map(Value::Share);

@@ -14,16 +14,17 @@ use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
 use crate::record_index::RecordIndex;
 use crate::resources::{MEMORY, Walk, beyond};
 
-/// From this share of the advertised size on a cache counts as advertised: sets, ways and the program's own stack and page tables account
-/// for the rest.
+/// A cache counts as advertised if its measured size is at least this share of the advertised size: sets, ways and the program's own
+/// stack and page tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
 /// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on a cache that is as
 /// advertised: with random replacement it still holds half of a working set of twice its size.
 const AT_MOST: f64 = 2.0;
-/// Below this share a cache is not the advertised one: no step of the curve and no pollution explains half.
+/// Below this share, a cache is not the advertised one: neither a step of the curve nor pollution explains a factor of
+/// two.
 pub(crate) const MUCH_SMALLER: f64 = 0.5;
-/// The cost of leaving a cache or an edge unmatched, compared with the logarithm of their distance in size: a virtual machine may own a
-/// thirtieth of the cache it is shown.
+/// The cost of leaving a cache or an edge unmatched, compared with the logarithm of their distance in size: a virtual machine may own
+/// only a thirtieth of the cache that it sees.
 const UNMATCHED: f64 = 3.0;
 /// A curve that leaves a cache well beyond its size left another one: sizes above count as this many times as distant.
 const BEYOND: f64 = 5.0;
@@ -224,7 +225,7 @@ fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> 
 fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
     let judgement = text!(
         "level-not-left",
-        "holds the largest working set measured, {largest}; advertised {advertised}",
+        "fits the largest measured working set, {largest}; advertised {advertised}",
         largest = Value::Bytes(largest),
         advertised = Value::Bytes(own.bytes)
     );
@@ -234,7 +235,7 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
 /// A step without a matching cache in the kernel's tables.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
-        "not in the kernel's tables; latency rises beyond {left}; other processes can cause such a step",
+        "not in the kernel's tables: latency rises beyond {left}, which other processes can cause",
         left = Value::Bytes(left)
     );
     of_plateau(format!("L{level}"), plateau, None, judgement)
@@ -256,7 +257,7 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         )
     } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
         text!(
-            "between {left} and {gone}, {advertised} advertised: no size in between was measured",
+            "between {left} and {gone} (advertised {advertised}): no size in between was measured",
             left = left_at,
             gone = Value::Bytes(plateau.gone_at.unwrap_or(left))
         )
@@ -283,7 +284,7 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     let (low, high) = (curve.latency_at(from as f64)?, curve.latency_at(to as f64)?);
     let judgement = text!(
         "level-no-step",
-        "no distinct step: latency goes from {low} at {from} to {high} at {to} (advertised)",
+        "no distinct step: latency is {low} at {from} and {high} at {to} (advertised)",
         low = Value::Figure(low, "ns"),
         from = Value::Bytes(from),
         high = Value::Figure(high, "ns"),

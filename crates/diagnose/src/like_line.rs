@@ -51,7 +51,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; write it like EPYC 9554, Xeon Platinum 8480+ or Graviton3"
+            "the processor's model is missing or unknown; use the form EPYC 9554, Xeon Platinum 8480+ or Graviton3"
         ));
     };
     if !could_be(value, unit) {
@@ -64,8 +64,8 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "the kind of result is ambiguous; name one: idle latency, remote latency, L2 or L3 latency, core to core on one socket, STREAM \
-             triad, reads of all or of one core, boost or all-core clock"
+            "the kind of result is ambiguous; specify one: idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
+             STREAM triad, read bandwidth of one or all cores, boost or all-core clock"
         ));
     };
     let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));

@@ -27,7 +27,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// Their number and speeds: `6 populated channels at 2666 to 2933 MT/s`.
+    /// The number and speeds of channels: `6 populated channels at 2666 to 2933 MT/s`.
     pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> Text {
         let channels = count_noun(self.populated, "populated channel");
         if slowest == fastest {
@@ -51,7 +51,7 @@ impl Channel {
     }
 }
 
-/// The devices that hold memory, without empty slots and flash.
+/// The devices with memory, without empty slots and flash.
 pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     machine.memory_devices.iter().filter(|device| is_populated(device))
 }

@@ -9,9 +9,9 @@ use crate::distances;
 use crate::figures::{cite_fact, spread};
 use crate::record_index::RecordIndex;
 
-/// The most pairs listed as evidence; the matrix itself is in the record.
+/// Maximum number of pairs listed as evidence; the matrix itself is in the record.
 const MOST_EVIDENCE: usize = 4;
-/// Maximum number of nodes a machine can have: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+/// Maximum number of nodes of a machine: Linux supports up to 1024 (`CONFIG_NODES_SHIFT`).
 pub(crate) const MOST_NODES: u32 = 1024;
 /// Results with their pair of nodes: the requesting one, and the memory's.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
@@ -74,7 +74,7 @@ impl Costs {
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
-    /// How far apart two nodes are: as measured, else from the firmware's distances.
+    /// The distance between two nodes: as measured, otherwise from the firmware's distances.
     pub(crate) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;

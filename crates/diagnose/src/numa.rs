@@ -1,4 +1,4 @@
-//! What nodes cost a program that ignores them, and whether the firmware's distances agree with what was measured.
+//! The cost of nodes for a program that ignores them, and whether the firmware's distances agree with the measurements.
 
 use std::collections::BTreeSet;
 
@@ -61,10 +61,8 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     numa.meaning = meaning(&numa);
     numa.meaning.push(judged.says.unwrap_or_default());
     if emulated {
-        numa.meaning.push(text!(
-            "numa-emulated",
-            "Timings of an emulator are not compared with the firmware's distances."
-        ));
+        numa.meaning
+            .push(text!("numa-emulated", "Emulator timings are not compared with the firmware's distances."));
     } else if doubtful > 0 {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",

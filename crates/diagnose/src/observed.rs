@@ -1,4 +1,4 @@
-//! What a machine achieved after better settings, if a record has that: it is compared with the expectation.
+//! The results of a machine after its settings were improved, if a record contains them, compared with the expectation.
 
 use record::text::Value;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
@@ -17,7 +17,7 @@ pub(crate) struct Observed {
     pub(crate) work: String,
     /// Throughput afterwards divided by the highest before.
     pub(crate) factor: f64,
-    /// What was changed.
+    /// The changed settings.
     changes: String,
 }
 

@@ -1,4 +1,4 @@
-//! Whether results of this machine are comparable with those of another: a runner's passport.
+//! A runner's passport, which shows whether results of this machine are comparable with those of another.
 
 use record::baseline::ClassBaseline;
 use record::comparison::Cell;
@@ -11,7 +11,7 @@ use crate::comparison::{Extent, Side, compare};
 use crate::cores;
 use crate::cpu_accounting::disturbance;
 
-/// How much clocks of one model vary from boot to boot and from part to part.
+/// The variation of the clocks of one model from boot to boot and from part to part.
 const CLOCKS_ALIKE: f64 = 0.02;
 
 /// Whether results of two machines are comparable.
@@ -26,7 +26,7 @@ pub enum Comparable {
     No,
 }
 
-/// What two machines have in common.
+/// The comparability of two machines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Passport {
     /// Whether their results may be compared.
@@ -40,7 +40,7 @@ pub struct Passport {
     /// Its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// Why they may not be.
+    /// Why the results are not comparable.
     pub reasons: Vec<Text>,
 }
 
@@ -99,13 +99,17 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         (Some(one), Some(other)) => {
             (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
         }
-        _ => {
-            (None, vec![text!("passport-unknown-design", "at least one record does not name the processor")])
-        }
+        _ => (
+            None,
+            vec![text!(
+                "passport-unknown-design",
+                "the processor's name is missing from at least one record"
+            )],
+        ),
     }
 }
 
-/// How their shapes differ.
+/// The differences between the machines' topologies.
 fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let values = facts().iter().zip(tell_facts(here)).zip(tell_facts(baseline));
     let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));

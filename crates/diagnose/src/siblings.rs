@@ -1,4 +1,5 @@
-//! What siblings add to a workload's throughput, from steps of threads alone: also if no step of exactly one thread per core was measured.
+//! The gain of a workload's throughput from siblings, from just the steps of threads, even if no step of exactly one thread per core was
+//! measured.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use record::{Label, Measurement, detail, metrics, text};
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
 
-/// The most workloads that are read.
+/// Maximum number of workloads that are read.
 const MOST: usize = 64;
 
 /// A workload on all CPUs, and on as many CPUs as can each have a separate core.
@@ -19,11 +20,11 @@ pub(crate) struct Steps<'a> {
     pub(crate) workload: &'a str,
     /// Its block size, if it has one.
     pub(crate) bytes: Option<u64>,
-    /// The threads that have a core each.
+    /// The number of threads with a core each.
     pub(crate) threads: u64,
-    /// Their throughput.
+    /// The throughput of these threads.
     pub(crate) alone: &'a Measurement,
-    /// That of all CPUs.
+    /// The throughput of all CPUs.
     pub(crate) all: &'a Measurement,
     /// The machine's cores.
     pub(crate) cores: u64,
@@ -62,7 +63,7 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     steps.into_iter().filter_map(both).collect()
 }
 
-/// What siblings add to each workload.
+/// The SMT yield of each workload.
 pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     find_steps(index).into_iter().filter_map(weigh_workload).collect()
 }
@@ -106,7 +107,7 @@ fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
         says.push(text!("SMT yield: {worth} of a core."));
     }
     if last.doubt.is_some() {
-        says.push(text!("Unreliable, because the result for all CPUs is."));
+        says.push(text!("Unreliable, because the result for all CPUs is unreliable."));
     }
     Some(SiblingsAdd { workload: workload.to_owned(), bytes, adds, basis, says })
 }

@@ -4,7 +4,7 @@ use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// Maximum number of stretches in a recording; a shorter stretch than this fraction of it is merged into a neighbour.
+/// Maximum number of stretches in a recording; a shorter stretch than this fraction of it is merged into a neighbor.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 

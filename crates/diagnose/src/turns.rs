@@ -1,5 +1,5 @@
-//! Commands run alternately: how many times as long as the first each took, round by round; the effect of noise alone; and what else
-//! differs between them.
+//! Commands run alternately: the time of each relative to the first, round by round; the effect of just noise; and other differences
+//! between the commands.
 
 mod explained;
 
@@ -26,7 +26,7 @@ const TOO_FEW: Template = Template {
     words: "{this} took {ratio}× as long as {base} in {rounds}; a confidence interval requires {least} (-r {least})",
 };
 
-/// What a record shows of commands run alternately; `None` for another kind of record.
+/// The results of alternating commands in a record; `None` for other records.
 pub fn turns(record: &Record) -> Option<Turns> {
     let times = times(record);
     let (first, others) = times.split_first()?;
@@ -70,7 +70,7 @@ fn spoken(time: &Measurement, number: usize) -> String {
     if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
 }
 
-/// What one of them was bound by.
+/// The cause that limited one of the commands.
 fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
     let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
     // Where the results are in this record.
@@ -80,8 +80,8 @@ fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bou
     Some(bound)
 }
 
-/// Times of the same command in neighbouring runs. A command that is last in one round is first in the next: the last command in each even
-/// round, the first in each odd one. Which of the two stands first alternates from pair to pair, so that drift favours neither.
+/// Times of the same command in neighboring runs. A command that is last in one round is first in the next: the last command in each even
+/// round, the first in each odd one. Which of the two stands first alternates from pair to pair, so that drift favors neither.
 fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
     let [first, .., last] = times else { return Vec::new() };
     let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {
@@ -127,7 +127,7 @@ fn against(
     })
 }
 
-/// How many times as long the later one took, and its interval.
+/// The time of the later command relative to the first, and the interval.
 fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
     (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
 }

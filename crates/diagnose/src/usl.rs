@@ -38,7 +38,7 @@ pub(crate) struct Point {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FitDoubt {
-    /// A CPU quota stopped it.
+    /// A CPU quota throttled the step.
     Quota,
     /// Other programs ran on its CPUs.
     Switched,
@@ -46,7 +46,7 @@ pub(crate) enum FitDoubt {
     Stolen,
     /// Something else is compared with it.
     Noisy,
-    /// It ran once.
+    /// The step ran only once.
     Once,
 }
 

@@ -1,4 +1,4 @@
-//! The audit of knobs, `linespeed quiet`: the state of each, how it is set here, and its possible gain.
+//! The audit of knobs, `linespeed quiet`: the state of each knob, the way to set it here, and its possible gain.
 
 use ::quiet::audit::{AuditRow, Need};
 use ::quiet::compound_change::CompoundChange;
@@ -23,28 +23,28 @@ const CELL: usize = 18;
 pub struct Seen<'a> {
     /// The knobs.
     pub rows: &'a [AuditRow],
-    /// How noisy the machine is.
+    /// The machine's noise.
     pub noise: &'a NoiseEstimate,
     /// Busy processes, and the number of CPUs online.
     pub busy: Option<(&'a Load, usize)>,
-    /// Whether it is a captured machine.
+    /// Whether the machine is a captured tree.
     pub captured: bool,
-    /// Settings left by an earlier session, or why nothing can be set.
+    /// Settings left by an earlier session, or the reason why nothing can be set.
     pub left: Result<&'a Option<String>, &'a Error>,
-    /// Whether its knobs were named by the user.
+    /// Whether the user specified the knobs.
     pub named: bool,
 }
 
 /// The state of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
-    /// It adds noise.
+    /// The knob's current state adds noise.
     Noisy,
-    /// It could be steadier, but is set only for a command, or only if named.
+    /// The knob could be steadier, but is set only for a command, or only if specified.
     OnRequest,
-    /// As steady as it gets.
+    /// The knob is as steady as possible.
     Steady,
-    /// Not on this machine, or not visible.
+    /// The knob does not exist on this machine, or is not visible.
     Absent,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Audited<'a> {
         self.row.knob.name
     }
 
-    /// Its effect on measurements, the measured effect here, notes, and how it is set.
+    /// The knob's effect on measurements, the effect measured here, notes, and the way to set it.
     fn sentences(&self) -> Vec<String> {
         let here = self
             .worth
@@ -79,7 +79,7 @@ impl<'a> Audited<'a> {
             .map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string());
         let mut said: Vec<String> = [sentence(self.row.knob.effect)].into_iter().chain(here).collect();
         said.extend(self.notes());
-        said.extend(advice(self.row).map(|way| format!("To set it: {way}")));
+        said.extend(advice(self.row).map(|way| format!("To set: {way}")));
         said
     }
 
@@ -93,8 +93,8 @@ impl<'a> Audited<'a> {
     }
 }
 
-/// The audit on one screen: what adds noise, the possible gain, how it is set, and the other knobs by name. With `all`, every knob is described
-/// above it; for named knobs, nothing else is printed.
+/// The audit on one screen: knobs that add noise, their possible gain, the way to set them, and the names of the other knobs. With `all`,
+/// every knob is described above; for knobs specified by the user, nothing else is printed.
 pub fn audit(screen: &mut Screen, seen: &Seen, all: bool) {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
     if seen.named {
@@ -115,8 +115,7 @@ fn standing<'a, 'b>(knobs: &'b [Audited<'a>], stand: Stand) -> Vec<&'b Audited<'
 }
 
 fn describe_all(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
-    for (title, stand) in
-        [("Adds noise", Stand::Noisy), ("Opt-in, or for one command only", Stand::OnRequest)]
+    for (title, stand) in [("Adds noise", Stand::Noisy), ("Opt-in, or only for a command", Stand::OnRequest)]
     {
         let knobs = standing(knobs, stand);
         if !knobs.is_empty() {
@@ -241,7 +240,7 @@ fn sentence(text: &str) -> String {
     format!("{}{end}", capitalized(text))
 }
 
-/// How it can be set here, in a word or two.
+/// The way to set the knob here, in a word or two.
 fn set_by(row: &AuditRow) -> String {
     let root = row.needs.as_ref().is_some_and(Need::is_root);
     let how = match &row.inspection.adjustment {
@@ -261,12 +260,12 @@ fn set_by(row: &AuditRow) -> String {
     }
 }
 
-/// Whether it was read from a captured tree.
+/// Whether the knob was read from a captured tree.
 fn is_captured(row: &AuditRow) -> bool {
     row.needs == Some(Need::ThisMachine)
 }
 
-/// Notes on how it is set: boot parameters, manual steps, what is missing.
+/// Notes on setting the knob: boot parameters, manual steps, missing prerequisites.
 fn advice(row: &AuditRow) -> Option<String> {
     match (&row.inspection.adjustment, &row.needs) {
         (Adjustment::BootParameters(parameters), _) => {

@@ -70,7 +70,7 @@ pub fn audit(
     })
 }
 
-/// Who is busy.
+/// The busy processes.
 fn busy_to_json(load: &Load) -> Value {
     json!({
         "seconds": load.seconds,

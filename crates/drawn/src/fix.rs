@@ -1,4 +1,4 @@
-//! What fixing a finding would do, and its result.
+//! The planned fix of a finding, and its result.
 
 use experiment::fix::{Fix, Gain, Outlook};
 use experiment::prove::Proof;
@@ -15,11 +15,11 @@ use report::view::{Screen, Span, Tone, loss, severity};
 /// The outcome of the knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It stands.
+    /// The new value was kept.
     Stands,
-    /// The original state is back.
+    /// The original value was restored.
     PutBack,
-    /// It was to be kept, but could not be set.
+    /// The value was to be kept, but could not be set.
     NotSet,
 }
 
@@ -27,13 +27,13 @@ pub enum Kept {
 pub struct Fixed<'a> {
     /// The finding and its knob.
     pub fix: &'a Fix<'a>,
-    /// What it does here.
+    /// The planned changes on this machine.
     pub outlook: &'a Outlook,
-    /// What was measured.
+    /// The results of measuring before and after.
     pub proof: Option<&'a Proof>,
     /// The outcome of the knob; `None` if nothing was changed.
     pub kept: Option<Kept>,
-    /// What would be measured.
+    /// The planned measurements.
     pub measures: Text,
 }
 

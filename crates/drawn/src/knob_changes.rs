@@ -13,7 +13,7 @@ use report::view::Screen;
 /// Knobs below a heading: their names, and notes on each.
 type Knobs<'a> = Vec<(&'a str, String)>;
 
-/// What `--apply` set.
+/// The knobs set by `--apply`.
 pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool) {
     knobs_set(screen, outcomes);
     if !outcomes.iter().any(|outcome| !outcome.advice) {
@@ -42,14 +42,15 @@ pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     }
 }
 
-/// What a plan would set, `held` by a process, while what; a command would get the page cache dropped.
+/// The knobs that a plan would set, `held` by a process, and for how long; for a command, the page cache would also be
+/// dropped.
 pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
     let mut set: Knobs = plan.changes.iter().map(|change| (change.knob.as_str(), describe(change))).collect();
     let compound = plan.compound_changes.iter();
     set.extend(compound.map(|(name, compound)| (*name, describe(&compound.as_change()))));
     set.extend(plan.settings.iter().map(|(name, _)| (*name, held.to_owned())));
     if drop_caches {
-        let what = "dropped for the whole machine before the command; cannot be restored";
+        let what = "dropped for the whole machine before the command runs; cannot be restored";
         set.push(("page cache", what.to_owned()));
     }
     match set.len() {
@@ -60,11 +61,11 @@ pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_ca
     let said = |all: &[(&'static str, record::Text)]| -> Knobs<'static> {
         all.iter().map(|(name, why)| (*name, why.to_string())).collect()
     };
-    screen.list("Would stay as is", said(&plan.not_set));
+    screen.list("Would stay unchanged", said(&plan.not_set));
     screen.list("To set manually", said(&plan.advice));
 }
 
-/// What `--restore` put back.
+/// The knobs restored by `--restore`.
 pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
     let Restored { values: restored, forgotten, root } = restored;
     root.iter().for_each(|root| screen.say(root));
@@ -89,7 +90,7 @@ pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
     screen.list("Not restored", not_back);
 }
 
-/// What is set, and by whom: `--status`.
+/// The changed knobs and who changed them: `--status`.
 pub fn knobs_standing(screen: &mut Screen, own: &Standing, roots: Option<&Standing>, tree: &Tree) {
     let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
     for standing in roots.into_iter().chain(own) {
@@ -106,7 +107,7 @@ fn describe(change: &Change) -> String {
     format!("{}: {} → {}", change.path, change.old, change.new)
 }
 
-/// A value that was changed, and its current value if different.
+/// A changed value, and the current value if it is different.
 fn value(change: &Change, tree: &Tree) -> (String, String) {
     let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };

@@ -10,14 +10,15 @@ use report::view::{Screen, Span, Tone};
 /// A recipe as `linespeed scale --list` shows it.
 pub struct ListedRecipe {
     name: String,
-    /// The recipe, or why a file of the user's cannot be read.
+    /// The recipe, or why the user's file cannot be read.
     found: Result<Recipe, ReadError>,
     /// The missing programs, with the remedy.
     missing: Option<String>,
 }
 
 impl ListedRecipe {
-    /// What is to be shown of a recipe. Its programs are looked for in `folders`; `os_release` is the text of /etc/os-release.
+    /// The displayed data of a recipe. Its programs are searched for in `folders`; `os_release` is the text of
+    /// /etc/os-release.
     pub fn new(
         name: String,
         mut found: Result<Recipe, ReadError>,
@@ -28,7 +29,7 @@ impl ListedRecipe {
         Self { name, found, missing }
     }
 
-    /// Its file, if it is not built in.
+    /// The recipe's file, if it is not built in.
     fn file(&self) -> Option<String> {
         match &self.found.as_ref().ok()?.origin {
             Origin::BuiltIn => None,
@@ -52,7 +53,7 @@ impl ListedRecipe {
     }
 }
 
-/// The recipes, one line each, or with `all` their settings and what is missing here.
+/// The recipes, one line each; with `all`, also their settings and the programs missing here.
 pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
     screen.begin_answer(all);
     if all {
@@ -62,7 +63,7 @@ pub fn recipes(screen: &mut Screen, listed: &[ListedRecipe], all: bool) {
     }
 }
 
-/// What a recipe measures, its settings, and what is missing.
+/// The description of a recipe, its settings, and the missing programs.
 fn whole(listed: &ListedRecipe, screen: &mut Screen) {
     let state = match (&listed.found, &listed.missing) {
         (Err(_), _) => "  cannot be read",

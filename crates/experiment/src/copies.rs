@@ -1,4 +1,4 @@
-//! Copies of a command, started together and waited for: one run of a step, or of a layout.
+//! Starts copies of a command together and waits for them: one run of a step or of a layout.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,16 +15,16 @@ use crate::failure::{Failed, Trouble, last_words};
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// How much output of a command without a score is saved: its end, in case it fails.
+/// Bytes of output saved for a command without a score: the end, in case it fails.
 const LAST_OUTPUT: usize = 8 << 10;
 
 /// Share of the free memory that all copies together may use.
 const MEMORY_SHARE: f64 = 0.9;
 
-/// Open files per copy: gate, report, outputs, its end, counters.
+/// Open files per copy: gate, report, outputs, exit notification, counters.
 const FILES_A_COPY: u64 = 10;
 
-/// How to run the copies.
+/// Options for running the copies.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Rounds, each with one run of each alternative.
@@ -33,14 +33,14 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Free memory in bytes; `None` if unknown.
     pub memory: Option<u64>,
-    /// Environment variables of each process in addition to ours.
+    /// Environment variables of each process in addition to the inherited ones.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCopy {
-    /// The CPUs it is pinned to; `None` for ours.
+    /// The CPUs to which it is pinned; `None` for those of this process.
     pub cpus: Option<CpuList>,
     /// The nodes of its memory, and whether they are interleaved; `None` for the kernel's default policy.
     pub memory: Option<(CpuList, bool)>,
@@ -48,13 +48,13 @@ pub struct PlacedCopy {
     pub values: Values,
 }
 
-/// Is notified of events during a run.
+/// Receives notifications of events during a run.
 pub trait RunObserver {
-    /// The command has ended and left these processes behind; they are waited for.
+    /// The command has exited and left these processes behind; they are waited for.
     fn left(&mut self, names: &[String]);
 }
 
-/// Names of processes, each once, at most a few.
+/// The names of processes, without duplicates, at most a few.
 fn name_processes(processes: &[Process]) -> Vec<String> {
     let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
     names.sort();
@@ -63,12 +63,12 @@ fn name_processes(processes: &[Process]) -> Vec<String> {
     names
 }
 
-/// Raises this process's limit of open files to what this many copies need, as far as allowed.
+/// Raises the open-file limit of this process for this many copies, as far as allowed.
 pub fn raise_file_limit(copies: usize) {
     os::raise_file_limit(copies as u64 * FILES_A_COPY);
 }
 
-/// Refuses copies that would need more than the available memory, given one copy's use.
+/// Fails if the copies would need more than the available memory, given one copy's use.
 pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Result<(), Trouble> {
     let needed = each.saturating_mul(copies as u64);
     let lacking = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE);
@@ -77,8 +77,8 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
     Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each), {free} are free")))
 }
 
-/// Starts all copies up to their gates. Their output is saved in full only if it is to be `read`: reading takes time from the measured
-/// work.
+/// Starts all copies up to their gates. Their output is saved in full only if it will be `read`, because reading takes
+/// time from the measured work.
 pub(crate) fn start_copies(
     command: &[Template],
     environment: &BTreeMap<String, Template>,
@@ -110,23 +110,23 @@ pub(crate) fn start_copies(
     copies.iter().map(start).collect()
 }
 
-/// The result of copies that have all ended by themselves.
+/// The result of copies that have all ended on their own.
 pub(crate) struct CopiesRun {
-    /// Wall time of each, seconds.
+    /// Wall time of each copy, seconds.
     pub seconds: Vec<f64>,
-    /// What each printed: standard output and standard error.
+    /// The standard output and standard error of each copy.
     pub outputs: Vec<(String, String)>,
-    /// What all used; memory is that of the largest process.
+    /// Resource usage of all copies; memory is that of the largest process.
     pub usage: Usage,
-    /// Names of processes they left behind, which were waited for.
+    /// Names of processes that they left behind, which were waited for.
     pub left: Vec<String>,
-    /// How the first failed copy failed.
+    /// The failure of the first failed copy.
     pub failed: Option<Failed>,
     before: Incidents,
     after: Incidents,
 }
 
-/// Opens the gates of waiting copies, and waits for all of them.
+/// Opens the gates of all copies, and waits for the copies to exit.
 pub(crate) fn wait_for_copies(
     copies: &mut [Child],
     options: &RunOptions,
@@ -167,19 +167,19 @@ pub(crate) fn wait_for_copies(
 }
 
 impl CopiesRun {
-    /// Seconds until the last one ended.
+    /// Seconds until the last copy ended.
     pub(crate) fn wall(&self) -> f64 {
         self.seconds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// What happened on `cpus` during the run, if a service also used this many seconds of them.
+    /// Events on `cpus` during the run, on which a service also used `beside` seconds of CPU time.
     pub(crate) fn marks(&self, cpus: &[u32], beside: f64) -> Vec<Mark> {
         let used = self.usage.user + self.usage.system + beside;
         self.before.marks_until(&self.after, cpus, used, self.wall())
     }
 }
 
-/// How the first failed copy failed; `None` if none has.
+/// The failure of the first failed copy; `None` if none failed.
 fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
     let failed = |ended: &&Ended| ended.exit != Exit::Code(0);
     let first = ended.iter().position(|ended| failed(&ended))?;
@@ -192,10 +192,10 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
     })
 }
 
-/// The share of the CPUs' time that other processes may use before a run is marked. Housekeeping threads stay below.
+/// Maximum share of the CPUs' time used by other processes without marking the run. Housekeeping threads stay below it.
 const OTHERS: f64 = 0.01;
 
-/// Ticks below which counts in /proc/stat are insignificant: its resolution.
+/// Ticks below which counts in /proc/stat are insignificant because of its resolution.
 const TICKS: f64 = 3.0;
 
 /// The counts at one point in time.
@@ -208,14 +208,14 @@ pub(crate) struct Incidents {
 }
 
 impl Incidents {
-    /// The counts now.
+    /// Reads the current counts.
     pub(crate) fn read(root: &Root) -> Self {
         let snapshot = machine::snapshot(root);
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
         Self { ticks: ticks_of_each(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
-    /// What happened on `cpus` between this and `after`, while the commands used `cpu_seconds` of CPU.
+    /// Events on `cpus` between this and `after`, while the commands used `cpu_seconds` of CPU time.
     pub(crate) fn marks_until(
         &self,
         after: &Incidents,
@@ -233,7 +233,7 @@ impl Incidents {
         let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
         let more = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(a, b)| b > a);
         let found = [
-            // Our own waiting threads are among the others; they hardly run.
+            // Our own waiting threads are included in the others, but hardly run.
             (Mark::Switched, busy as f64 - cpu_seconds * USER_HZ > allowed),
             (Mark::Stolen, stolen as f64 > allowed),
             (Mark::Throttled, more(self.throttled, after.throttled)),
@@ -258,7 +258,7 @@ mod incident_tests {
         let after =
             at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 200 0 0 50 0 0 0 0 0 0\ncpu1 90 0 0 0 0 0 0 40 0 0\n", 2);
         let wall = 100.0 / USER_HZ;
-        // CPU 0 did the commands' own work only.
+        // CPU 0 only did the commands' work.
         assert_eq!(before.marks_until(&before, &[0], 0.0, wall), []);
         assert_eq!(before.marks_until(&after, &[0], wall, wall), [Mark::Quota]);
         let both = before.marks_until(&after, &[0, 1], wall, wall);

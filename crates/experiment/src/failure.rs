@@ -1,4 +1,4 @@
-//! Why a run does not count.
+//! The reasons why a run does not count.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 use os::child::{Exit, SpawnError};
 use record::{Text, text};
 
-/// Characters of output that an error shows.
+/// Maximum number of output characters shown in an error.
 const SHOWN: usize = 600;
 
-/// How a command failed.
+/// The failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// How it ended.
+    /// Its exit.
     pub exit: Exit,
-    /// Its program, if it is not the measured one but a command of its service.
+    /// Its program, if it is not the measured command but a command of its service.
     pub program: Option<String>,
-    /// Copies that failed, of all.
+    /// The number of failed copies, and the number of all copies.
     pub copies: (usize, usize),
-    /// What it printed last, bounded.
+    /// Its last output, of limited length.
     pub last_output: String,
 }
 
 impl Failed {
-    /// For a command run once, from all its output.
+    /// The failure of a command that was run once, from its complete output.
     pub(crate) fn alone(exit: Exit, program: Option<String>, printed: &[u8]) -> Self {
         Self { exit, program, copies: (1, 1), last_output: last_words(&String::from_utf8_lossy(printed)) }
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// The end of a sentence about a program that has ended: its last output, or that it printed nothing.
+/// The end of a sentence about a program that has ended: its last output, or a note that it printed nothing.
 pub(crate) struct LastOutput<'a>(pub(crate) &'a str);
 
 impl fmt::Display for LastOutput<'_> {
@@ -54,10 +54,10 @@ impl fmt::Display for LastOutput<'_> {
     }
 }
 
-/// Why a run does not count.
+/// The reason why a run does not count.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Trouble {
-    /// We were asked to stop by this signal.
+    /// This signal requested a stop.
     #[error("stopped by signal {0}")]
     Stopped(i32),
     /// The command cannot be started.
@@ -71,35 +71,35 @@ pub enum Trouble {
     Prepare {
         /// The line.
         line: String,
-        /// How.
+        /// Its failure.
         how: Failed,
     },
-    /// It failed for a value that this version of the program does not have.
+    /// It failed for a value that this version of the program does not support.
     #[error("{0}")]
     Gone(String),
-    /// It failed in every run, although failures count: there is no work to rate.
+    /// It failed in every run. Although failures count, there is no work to rate.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
-    /// It took longer than allowed, seconds.
-    #[error("the command was stopped: it took longer than the {0} s that --timeout allows")]
+    /// It exceeded the time limit, in seconds.
+    #[error("the command was stopped: it exceeded the --timeout of {0} s")]
     TimedOut(f64),
-    /// Its output has no usable score, or lacks required text: what is missing, and what is there.
+    /// Its output has no usable score or lacks required text, with the missing and the actual text.
     #[error("{0}")]
     Unreadable(String),
     /// The service exited, or did not start, with the reason.
     #[error("{0}")]
     Service(String),
-    /// Its copies need more memory than available.
+    /// Its copies need more memory than is available.
     #[error("{0}")]
     NoRoom(Text),
 }
 
 impl Trouble {
-    /// The remedy, if the message does not include it; the exit code may be that of the measured command.
+    /// The remedy, if the message does not include it.
     pub fn way_out(&self) -> Option<Text> {
         match self {
             Trouble::Failed(Failed { exit: Exit::Code(_), program: None, .. }) => {
-                Some(text!("with -i, failed runs count too, unless all fail"))
+                Some(text!("with -i, failed runs also count, unless all runs fail"))
             }
             Trouble::AllFailed(Failed { exit: Exit::Code(_), .. }) => Some(text!(
                 "if this exit code does not mean failure, run the command in a shell: -- sh -c 'COMMAND; exit 0'"
@@ -109,8 +109,8 @@ impl Trouble {
     }
 }
 
-/// A failed program's last output, on one line: repeated lines once, and without entries of OpenSSL's error queue if there is other text, since
-/// those refer to its source code.
+/// A failed program's last output, on one line. Repeated lines are shown once. Entries of OpenSSL's error queue are
+/// omitted if there is other text, because they refer to its source code.
 pub(crate) fn last_words(output: &str) -> String {
     let mut seen = HashSet::new();
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| seen.insert(*line)).collect();
@@ -119,7 +119,7 @@ pub(crate) fn last_words(output: &str) -> String {
     shorten(&kept.join("\n"))
 }
 
-/// Whether a line is of OpenSSL's queue of errors: `THREAD:error:CODE:…`, both in hexadecimal digits.
+/// Whether a line is an entry of OpenSSL's error queue: `THREAD:error:CODE:…`, where both are hexadecimal.
 fn is_queued_error(line: &str) -> bool {
     let is_number = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut parts = line.split(':');

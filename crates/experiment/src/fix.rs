@@ -1,4 +1,4 @@
-//! A finding's remedy that is a knob: which one, what it would write here, and what it gained.
+//! Fixes for findings: the knob, the changes that it would make here, and its gain.
 
 use machine::Root;
 use quiet::audit::AuditRow;
@@ -12,7 +12,7 @@ use record::{KnobValue, Machine, Measurement, Record, Text, text};
 
 use crate::prove::{Compared, Proof, ProvenFigure};
 
-/// A finding that a knob fixes.
+/// A finding that can be fixed with a knob.
 pub struct Fix<'a> {
     /// Its number in the report, from 1.
     pub number: usize,
@@ -20,17 +20,17 @@ pub struct Fix<'a> {
     pub finding: &'a Finding,
     /// The knob, and its new value.
     pub value: &'a KnobValue,
-    /// The result that shows its gain; `None` if only a program can.
+    /// The result that shows its gain; `None` if only a program can show it.
     pub figure: Option<ProvenFigure>,
 }
 
-/// Why a finding is not fixed.
+/// The reason why a finding is not fixed.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// The request is not a fix: the reason, and what to do instead.
+    /// The finding has no fix: the reason, and an alternative.
     #[error("{0}")]
     NoFix(String),
-    /// It cannot be set on this machine, with the reason.
+    /// The knob cannot be set on this machine, with the reason.
     #[error("{0}")]
     CannotBeSet(String),
     /// The machine cannot be read.
@@ -46,7 +46,8 @@ fn name_findings(found: usize) -> String {
     }
 }
 
-/// The finding with this number or rule, from a record of this machine, as a fix. `cited` returns the measurement that a finding relies on.
+/// Selects the finding with this number or rule, from a record of this machine, as a fix. `cited` returns the
+/// measurement on which a finding relies.
 pub fn choose<'a>(
     record: &'a Record,
     here: &Machine,
@@ -64,7 +65,7 @@ pub fn choose<'a>(
         Ok(number) => number,
         Err(_) if findings.is_empty() => return Err(out_of_range(1)),
         Err(_) => {
-            // Of several findings of a rule, one that can be fixed.
+            // If a rule has several findings, one that can be fixed.
             let mut of_rule = (1..).zip(findings).filter(|(_, finding)| finding.rule == asked);
             let first = of_rule.clone().next();
             let found = of_rule.find(|(_, finding)| finding.knob().is_some()).or(first);
@@ -92,15 +93,15 @@ pub fn choose<'a>(
     Ok(Fix { number, finding, value, figure: ProvenFigure::of(value, cited(finding)) })
 }
 
-/// What a fix would do here.
+/// The effect of a fix on this machine.
 pub struct Outlook {
-    /// The knob's value now.
+    /// The knob's current value.
     pub now: Text,
     /// Its new value.
     pub then: Text,
-    /// What would be written or held; empty if the knob already has its value.
+    /// The values to write or hold; empty if the knob already has its value.
     pub plan: TuningPlan,
-    /// Notes about it.
+    /// Notes on the fix.
     pub notes: Vec<Text>,
 }
 
@@ -112,7 +113,7 @@ impl Outlook {
 }
 
 impl Fix<'_> {
-    /// What it would do below this root; `keep`: whether its values persist.
+    /// The effect of the fix below this root; `keep`: whether its values persist.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
@@ -130,7 +131,7 @@ impl Fix<'_> {
         Ok(Outlook { now: inspection.now, then, plan, notes: inspection.notes })
     }
 
-    /// The reason why nothing can be set, if so.
+    /// The reason why nothing can be set, if any.
     pub fn refusal(&self, outlook: &Outlook) -> Option<FixError> {
         let (knob, why) = outlook.plan.not_set.first()?;
         Some(FixError::CannotBeSet(format!("{knob}: {why}")))
@@ -140,18 +141,18 @@ impl Fix<'_> {
 /// The gain from a fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// Speed-up factor; below 1 it is slower.
+    /// Speedup factor; below 1, it is slower.
     pub factor: f64,
-    /// Its interval, if there is one.
+    /// Its confidence interval, if any.
     pub interval: Option<(f64, f64)>,
     /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Gain {
-    /// From the first comparison of the proof that is not the control.
+    /// The gain from the first comparison of the proof that is not the control.
     pub fn of(proof: &Proof) -> Self {
-        // The control has the name of the first row.
+        // The control is the comparison with the name of the first row.
         let control = proof.compared.first().map(|(name, ..)| name);
         let row = proof.compared.iter().find(|(name, ..)| Some(name) != control);
         let Some((_, figure, Compared { comparison, .. })) = row else {
@@ -159,7 +160,7 @@ impl Gain {
             let reason = why.unwrap_or_else(|| text!("no round was completed"));
             return Self { factor: 1.0, interval: None, verdict: Verdict::NotMeasurable { reason } };
         };
-        // A decrease means faster for a time, slower for a clock.
+        // For a time, a decrease means faster; for a clock, slower.
         let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
         let interval = comparison.interval.map(|(one, other)| (faster(one), faster(other)));
         Self {

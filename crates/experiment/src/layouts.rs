@@ -1,4 +1,4 @@
-//! The same copies of a command in two layouts, alternately: pinned as planned, and unpinned.
+//! Runs the same copies of a command alternately in two layouts: pinned as planned, and unpinned.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,15 +14,15 @@ use crate::failure::Trouble;
 use crate::recipes::template::{Template, Values};
 use crate::rounds::run_rounds;
 
-/// Placeholders with a value in a command: they differ between copies.
+/// Placeholders that have a value in a command; their values differ between copies.
 pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
 
 /// One run of all copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutRun {
-    /// Seconds until the last copy ended.
+    /// Seconds until the last copy exited.
     pub seconds: f64,
-    /// What they used.
+    /// Their resource usage.
     pub usage: Usage,
     /// Events on the CPUs during the run.
     pub marks: Vec<Mark>,
@@ -33,24 +33,24 @@ pub struct LayoutRun {
 /// All completed rounds.
 #[derive(Debug, Default)]
 pub struct LayoutRounds {
-    /// As planned, by round.
+    /// Runs with the planned layout, by round.
     pub planned: Vec<LayoutRun>,
-    /// Unpinned, by round.
+    /// Unpinned runs, by round.
     pub unbound: Vec<LayoutRun>,
-    /// What ended it early.
+    /// The reason why it ended early.
     pub ended: Option<Trouble>,
 }
 
 /// Is notified of progress.
 pub trait LayoutObserver: RunObserver {
-    /// The trial of all copies is over; all rounds may take this many seconds more.
+    /// The trial of all copies is over; all rounds may take this many more seconds.
     fn trial_done(&mut self, seconds: f64);
-    /// A run is over: which of the layouts, how long it took, `done` of `all`.
+    /// A run is over: its layout, its result, and the number of completed runs (`done` of `all`).
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize);
 }
 
-/// Runs both layouts in rounds, after a trial of one copy and one of all copies unpinned, which do not count: the first
-/// loads files into memory and shows the memory use of a copy.
+/// Runs both layouts in rounds, after a trial of one copy and a trial of all copies unpinned, which do not count. The
+/// first trial loads files into memory and shows the memory use of a copy.
 pub fn run_layouts(
     command: &[Template],
     planned: &[PlacedCopy],
@@ -106,14 +106,14 @@ fn run_layout(
     Ok(LayoutRun { seconds: run.wall(), marks: run.marks(&cpus, 0.0), usage: run.usage, left: run.left })
 }
 
-/// Marks that a run can have, in the order in which they are counted.
+/// The marks that a run can have, in counting order.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// The message about a plan that changes nothing: there is nothing to compare.
+/// The message about a plan that changes nothing, so that there is nothing to compare.
 const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
                                each CPU, or use --processes N for several processes";
 
-/// The copies as planned, and a phrase for how they run.
+/// The copies as planned, and a phrase that describes how they run.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
     let sets_threads = command.iter().flat_map(Template::places).next().is_some();
     if !sets_threads {
@@ -136,7 +136,7 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     Ok((all, how))
 }
 
-/// Copies of a command without a thread count: it is assumed to be single-threaded, with one copy per thread.
+/// Copies of a command without a thread count, which is assumed to be single-threaded: one copy per planned thread.
 fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     let processes = plan.processes.len();
     let alone = processes == 1 && plan.processes.iter().all(|process| process.policy == Policy::Default);
@@ -167,14 +167,14 @@ fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
         ("node", process.nodes.to_string()),
     ];
     PlacedCopy {
-        // If only memory is set, or nothing is, threads may run everywhere.
+        // If only memory is set, or nothing, threads may run on all CPUs.
         cpus: (!cpus.is_empty() && !interleave).then(|| cpus.clone()),
         memory: (!process.memory.is_empty()).then(|| (process.memory.clone(), interleave)),
         values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Values>(),
     }
 }
 
-/// The same copies unpinned, on all CPUs or on those of --cpus: the same thread and copy counts.
+/// The same copies unpinned, on all CPUs or on those of `--cpus`, with the same number of threads and copies.
 pub fn place_unbound(plan: &Plan, planned: &[PlacedCopy], within: Option<&CpuList>) -> Vec<PlacedCopy> {
     let cpus = plan.cpus();
     let nodes = plan.processes.iter().fold(CpuList::new(), |all, process| all.union(&process.nodes));
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((rounds.planned.len(), rounds.unbound.len()), (3, 3));
         assert_eq!(quiet.0, [true, false, false, true, true, false]);
         let lines = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap().lines().count();
-        // Six runs, a trial of all, and the trial of one.
+        // Six runs, a trial of all copies, and a trial of one copy.
         assert_eq!((lines("0"), lines("1")), (8, 7));
     }
 
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn memory_is_bound_before_the_program_begins() {
-        // The kernel tells a process's policy for each of its mappings; on kernels without NUMA there is none.
+        // The kernel reports a process's policy for each of its mappings; kernels without NUMA have none.
         let here = CpuList::from_iter([0]);
         if !std::path::Path::new("/proc/self/numa_maps").exists() {
             return;
@@ -294,7 +294,7 @@ mod tests {
         );
         match rounds.ended {
             None => assert_eq!(rounds.planned.len(), 1),
-            // A sandbox may refuse it, and says so.
+            // A sandbox may refuse it, which is reported.
             Some(trouble) => assert!(trouble.to_string().contains("SYS_NICE"), "{trouble}"),
         }
     }

@@ -1,8 +1,9 @@
-//! Experiments: alternatives that run alternately in rounds, so that drift favours none.
+//! Experiments: alternatives run alternately in rounds, so that drift favors none of them.
 //!
-//! [`rounds`] has the order of runs and their runner. [`throughput`] runs a command, or one of the [`recipes`], on one CPU up to all;
-//! [`turns`] runs several commands; [`layouts`] runs copies of one as planned and unpinned. [`prove`] measures the gain of knobs, [`proof_cache`]
-//! stores it, [`fix`] does it for one finding, and [`noise_estimate`] shows the maximum possible gain of each.
+//! [`rounds`] determines the order of runs and executes them. [`throughput`] runs a command, or one of the [`recipes`],
+//! on one to all CPUs; [`turns`] runs several commands; [`layouts`] runs copies of a command as planned and unpinned.
+//! [`prove`] measures the gain of knobs, [`proof_cache`] stores it, [`fix`] proves the fix of one finding, and
+//! [`noise_estimate`] shows the maximum possible gain of each knob.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,5 @@
-//! How noisy this machine is, and what each knob can gain here at most: from the last proof, or from a short measurement.
+//! Estimates the noise of this machine and the maximum possible gain of each knob, from the last proof or from a short
+//! measurement.
 
 use measure::os_noise::Block;
 use os::Stop;
@@ -13,38 +14,38 @@ use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, Proven, measure_noise};
 
-/// Above this number of CPUs used by other processes, most of the operating system's overhead is due to them.
+/// Number of CPUs used by other processes above which they cause most of the operating system's overhead.
 const MANY: f64 = 0.1;
 
-/// What a knob can gain here.
+/// The possible gain of a knob on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
-    /// Proven: its gain, result by result.
+    /// Proven: its gain for each result.
     Proven(Vec<Text>),
     /// Proven to gain no more than the noise floor.
     NothingSeen,
     /// A proof was inconclusive.
     TooNoisy,
-    /// At most the noise floor, of this.
+    /// At most the noise floor, for this quantity.
     BelowFloor(&'static str, f64),
     /// At most this share of something.
     AtMost(&'static str, f64),
-    /// At most this many seconds per wake-up; with idle states disabled this many.
+    /// At most the first number of seconds per wake-up; the second applies with idle states disabled.
     WakeUp(f64, Option<f64>),
     /// Other processes were busy, and their load hides its effect.
     BehindOthers,
-    /// No measurement shows it.
+    /// No measurement shows its gain.
     NotMeasured,
 }
 
-/// Which kind of proof would show more about a knob.
+/// The kind of proof that would show more about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
     /// None: it cannot be set for the duration of a run.
     None,
-    /// The current user's.
+    /// A proof that the current user can run.
     Anybodys,
-    /// Root's.
+    /// A proof that requires root.
     Roots,
 }
 
@@ -65,21 +66,21 @@ impl ProofBy {
     }
 }
 
-/// Shares of what.
+/// The quantities to which shares refer.
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
-/// The bound of a knob that shortens wake-ups, in one phrase.
+/// The phrase for the maximum gain of a knob that shortens wake-ups.
 const WAKE_UP_BOUND: &str = "at most per wake-up";
 
 impl Worth {
-    /// The word in JSON; the largest possible gain, a share or seconds; and its weight for sorting by importance: proven ones first, then
-    /// by size, unknown ones last.
+    /// The word in JSON; the maximum possible gain, as a share or in seconds; and its weight for sorting by importance:
+    /// proven gains first, then by size, unknown gains last.
     pub fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
-            // Programs rarely sleep and mostly work: a wake-up of a millisecond counts as a thousandth.
+            // Programs rarely sleep and mostly work, so a wake-up latency of a millisecond counts as one thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("other processes are busy", None, 0.4),
@@ -89,12 +90,12 @@ impl Worth {
         }
     }
 
-    /// The larger, the more important.
+    /// The importance: larger is more important.
     pub fn weight(&self) -> f64 {
         self.rank().2
     }
 
-    /// In a cell of a table.
+    /// The text for a table cell.
     pub fn brief(&self) -> Text {
         match self {
             Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
@@ -106,7 +107,7 @@ impl Worth {
         }
     }
 
-    /// In a sentence.
+    /// The text for a sentence.
     pub fn describe(&self, knob: &str, how: ProofBy) -> Text {
         let (knob, seconds) = (knob.to_owned(), |seconds: &f64| Value::Figure(*seconds, "s"));
         match self {
@@ -131,7 +132,7 @@ impl Worth {
                 text!("Wake-up p99 here: {time}, without idle states {tuned}.")
             }
             Worth::BehindOthers => text!(
-                "Unknown here: hidden by the load of other processes; try again when they have finished."
+                "Unknown here: hidden by the load of other processes; try again when the machine is idle."
             ),
             Worth::NotMeasured if how == ProofBy::None => text!("Not measured here."),
             Worth::NotMeasured => {
@@ -142,38 +143,39 @@ impl Worth {
     }
 }
 
-/// How noisy this machine is.
+/// The noise of this machine.
 #[derive(Clone, Debug, Default)]
 pub struct NoiseEstimate {
     /// The results.
     pub measured: Block,
-    /// When and where they were measured; empty if they were not.
+    /// The time and place of the measurement; empty if nothing was measured.
     pub source: Text,
     cache: Option<ProofCache>,
     tuned: Option<f64>,
     hypervisor: bool,
-    /// Whether others were busy while it was measured.
+    /// Whether other processes were busy during the measurement.
     beside_others: bool,
     /// Whether a nice value affects only some tasks.
     nice_counts_for_some: bool,
 }
 
 impl NoiseEstimate {
-    /// Other processes used this many CPUs just before the measurement.
+    /// Records that other processes used this many CPUs right before the measurement.
     pub fn with_others(mut self, cpus: Option<f64>) -> Self {
-        // A cached proof is from another time, and its gains already include the others of that time.
+        // A cached proof is from an earlier time, and its gains already include the other processes of that time.
         self.beside_others = self.cache.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
         self
     }
 
-    /// Operating system overhead comes from all other tasks; a nice value may affect only some of them.
+    /// Records whether a nice value affects only some tasks, while all other tasks contribute to the operating system's
+    /// overhead.
     pub fn with_nice_scope(mut self, some: bool) -> Self {
         self.nice_counts_for_some = some;
         self
     }
 
-    /// From the last proof of this boot, or measured now on these CPUs. `tuned` is wake-up p99 with idle states disabled, seconds, if a
-    /// record has it.
+    /// The estimate from the last proof of this boot, or measured now on these CPUs. `tuned` is the wake-up p99 with
+    /// idle states disabled, seconds, if a record contains it.
     pub fn read_or_measure(
         cache: Option<ProofCache>,
         tuned: Option<f64>,
@@ -195,11 +197,11 @@ impl NoiseEstimate {
         Self { measured, source, cache, tuned, hypervisor, ..Self::default() }
     }
 
-    /// What was measured, in one sentence; `None` if nothing was.
+    /// Describes the measured noise in one sentence; `None` if nothing was measured.
     pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
         let floor = measured.floor.map(Value::Share);
-        let floor = floor.map(|floor| text!("noise floor {floor} (same work, run twice)"));
+        let floor = floor.map(|floor| text!("noise floor {floor} (the same work, run twice)"));
         let below_by = if self.hypervisor { "hypervisor (steal)" } else { "firmware" };
         let taken = [measured.taken_by_os, measured.taken_below, measured.taken];
         let taken = match taken.map(|share| share.map(Value::Share)) {
@@ -216,7 +218,7 @@ impl NoiseEstimate {
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
     }
 
-    /// What a knob can gain here.
+    /// The possible gain of a knob on this machine.
     pub fn find_worth(&self, knob: &str) -> Worth {
         if let Some(proven) = self.cache.as_ref().and_then(|cache| find_proven(cache, knob)) {
             return proven;
@@ -245,7 +247,7 @@ impl NoiseEstimate {
     }
 }
 
-/// What a proof shows about a knob; `None` if it did not include it.
+/// The gain of a knob according to a proof; `None` if the proof did not include the knob.
 fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let proofs: Vec<_> = cache.proven.iter().filter(|proven| proven.knob == knob).collect();
     let resolved = proofs.iter().filter(|proof| proof.verdict.is_resolved());

@@ -1,5 +1,6 @@
-//! What a command needs, by experiment: it runs again with huge pages, on fewer CPUs, and on these together with a program that uses memory
-//! bandwidth and one that uses the last-level cache, each alternating with plain runs. What slows it down shows what it needs.
+//! Determines which resources a command needs, by experiment. The command runs again with huge pages, on fewer CPUs,
+//! and on these CPUs alongside a program that uses memory bandwidth or the last-level cache, alternating with plain
+//! runs. Changes that slow it down show which resources it needs.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -17,14 +18,14 @@ use record::{Coverage, CpuList, Machine, Text, text};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::run_rounds;
 
-/// Makes the C library use huge pages for its memory if the kernel leaves that to programs (glibc 2.35).
+/// Makes the C library use huge pages for its memory, if the kernel provides them on request (glibc 2.35).
 const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// If at least this share of the page faults remains, huge pages had no effect.
+/// Huge pages had no effect if at least this share of the page faults remains.
 const SAME_FAULTS: f64 = 0.8;
-/// The number of comparisons made together.
+/// The number of simultaneous comparisons.
 const COMPARISONS: usize = 4;
-/// The share of CPUs that competitors take: one in this many.
+/// Competitors use one in this many CPUs.
 const TAKEN: usize = 8;
 
 /// One way to run the command.
@@ -41,26 +42,26 @@ enum Way {
 pub struct Probed {
     /// Plain runs, with nothing changed.
     pub plain: Vec<Run>,
-    /// What each change did.
+    /// The effect of each change.
     pub probes: Vec<Probe>,
-    /// What could not be tried, and why.
+    /// Changes that could not be tried, with the reasons.
     pub coverage: Vec<Coverage>,
-    /// Why the command could not be started.
+    /// The reason why the command could not be started.
     pub refused: Option<SpawnError>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
 }
 
-/// Number of ways to run the command, if all can be tried.
+/// Maximum number of ways to run the command.
 pub const MOST_WAYS: usize = 5;
 
-/// The fewest rounds for an interval.
+/// Minimum number of rounds for an interval.
 pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round, `left` is called with the seconds that
-/// the remaining rounds take: with competitors, the command is slower than alone.
+/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round, `left` is
+/// called with the expected time of the remaining rounds in seconds, because the command is slower with competitors.
 pub fn probe(
     job: &Job,
     machine: &Machine,
@@ -73,7 +74,7 @@ pub fn probe(
     if input.before(1) {
         let why = text!(
             "probe-input-read",
-            "the command read its standard input (a pipe) to the end, so later runs have no input"
+            "the command consumed its standard input (a pipe), so later runs have no input"
         );
         let remedy = text!("use a file instead: < FILE");
         probed.coverage.push(Coverage::skipped("probes", why).with_remedy(remedy));
@@ -122,7 +123,7 @@ pub fn probe(
         let pairs: Vec<(f64, f64)> =
             done.whole.iter().map(|round| (of(&round[way]), of(&round[base]))).collect();
         let compared = compare_pairs(&pairs, Scale::Ratio, COMPARISONS, None);
-        // From the decrease as a share, to how many times as long the changed run took.
+        // Converts the relative decrease to the factor by which the changed run was longer.
         let ratio = |less: f64| 1.0 / (1.0 - less).max(1e-9);
         (compared.rounds > 0).then(|| Probe {
             kind,
@@ -159,7 +160,7 @@ pub fn probe(
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     wall: f64,
-    /// CPU time: it includes waits for memory, and excludes time when other processes use the CPU.
+    /// CPU time, which includes waits for memory and excludes time used by other processes.
     cpu: f64,
     faults: f64,
 }
@@ -175,7 +176,7 @@ impl Figures {
     }
 }
 
-/// The ways that can be tried here; the CPUs left to the command, and those of the competitors.
+/// The ways that can be tried here, the CPUs left to the command, and the CPUs of the competitors.
 fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>, Option<CpuList>, CpuList) {
     let mut ways = vec![Way::Plain];
     match why_no_huge_pages() {
@@ -183,7 +184,7 @@ fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>
         Some(why) => coverage.push(Coverage::skipped("probe huge pages", why)),
     }
     let cpus = job.cpus.cloned().or_else(os::pin::allowed).unwrap_or_default();
-    // Whole cores, and those that the command would use last.
+    // Whole cores, starting with those that the command would use last.
     let order = FillOrder::SiblingsFirst.cpus(machine, &cpus);
     let keep = order.len() - (order.len() / TAKEN).max(1).min(order.len());
     let (left, taken) = order.split_at(keep);
@@ -200,8 +201,10 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => Some(text!("it already has huge pages: transparent_hugepage is always")),
-        _ => Some(text!("transparent huge pages are off, or this kernel has none")),
+        Some(("always", _)) => {
+            Some(text!("the command already has huge pages: transparent_hugepage is always"))
+        }
+        _ => Some(text!("transparent huge pages are off, or not supported by this kernel")),
     }
 }
 
@@ -236,7 +239,7 @@ fn run_once(
     stop.signal().map_or(Ok(run), |signal| Err(Trouble::Stopped(signal)))
 }
 
-/// The tunables already set, plus that for huge pages.
+/// The tunables that are already set, plus the one for huge pages.
 fn with_huge_pages(own: Option<&OsStr>) -> OsString {
     let mut all = own.map(OsStr::to_owned).unwrap_or_default();
     if !all.is_empty() {

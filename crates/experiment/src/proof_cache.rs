@@ -1,6 +1,6 @@
-//! Results of the last proof on this machine, saved for the audit: how noisy it was, and the gain of each knob.
+//! Results of the last proof on this machine, saved for the audit: the noise, and the gain of each knob.
 //!
-//! It is in the state folder beside the records, and is valid until the next boot, for a week at most.
+//! The file is in the state directory, next to the records, and is valid until the next boot, but for at most a week.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,14 +11,14 @@ use record::difference::{Scale, Verdict, compare_pairs};
 use record::{Text, regular_file};
 use serde::{Deserialize, Serialize};
 
-/// Its name in the state folder.
+/// The name of the file in the state directory.
 const NAME: &str = "noise.json";
-/// How long it is valid: the load from others changes.
+/// Maximum age of a valid file, because the load of other processes changes.
 const AGE: Duration = Duration::from_secs(7 * 86_400);
 /// Maximum size of the file.
 const MOST: u64 = 1 << 20;
 
-/// What a proof showed of one knob in one result.
+/// The effect of one knob on one result, according to a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proven {
     /// The knob.
@@ -27,27 +27,28 @@ pub struct Proven {
     pub figure: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// The same in words.
+    /// The verdict in words.
     pub words: Text,
 }
 
-/// What is saved of a proof.
+/// The saved part of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProofCache {
-    /// Which boot it was.
+    /// The ID of the boot.
     pub boot_id: String,
-    /// When, as in a record.
+    /// The time, in the format of a record.
     pub date: String,
     /// The measured CPUs.
     pub cpus: String,
-    /// How noisy the machine was without changes.
+    /// The noise of the machine without changes.
     pub measured: Block,
-    /// What knobs gained.
+    /// The gains of knobs.
     pub proven: Vec<Proven>,
 }
 
 impl ProofCache {
-    /// The last proof of this boot in the state folder; `None` if there is none, if it is too old, or if the file is something else.
+    /// The last proof of this boot in the state directory; `None` if there is none, if it is too old, or if the file
+    /// has other contents.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
         let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
@@ -59,7 +60,7 @@ impl ProofCache {
         (cache.boot_id == boot && cache.measured.is_sound()).then_some(cache)
     }
 
-    /// What to write, and where: results of an earlier proof of this boot for other knobs are preserved.
+    /// The path and contents to write. Results of an earlier proof of this boot for other knobs are preserved.
     pub fn to_file(mut self, state: &Path, date: String) -> serde_json::Result<(PathBuf, String)> {
         if let Some(before) = Self::read(state, &self.boot_id) {
             let known = self.proven.clone();
@@ -71,12 +72,12 @@ impl ProofCache {
     }
 }
 
-/// How noisy the machine is now: half a second.
+/// Measures the current noise of the machine, which takes half a second.
 pub(crate) fn measure_noise(cpus: &[u32], stop: &Stop) -> Block {
     Block { floor: measure_floor(cpus, stop), ..os_noise::sample_block(cpus, stop) }
 }
 
-/// How much two runs of the same work differ here, on the last of the CPUs.
+/// Measures the difference between two runs of the same work, on the last of the CPUs.
 pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
     let rounds = os_noise::time_same_work(*cpus.last()?, stop);
     compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor

@@ -1,4 +1,5 @@
-//! Rounds in which alternatives run alternately, every other round backwards (A B, B A), so that drift favours none.
+//! Rounds in which alternatives run alternately, with every other round in reverse order (A B, B A), so that drift
+//! favors none of them.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +8,7 @@ use std::ops::ControlFlow;
 pub struct Turn {
     /// The round, from 0.
     pub round: usize,
-    /// Which of the alternatives, from 0.
+    /// The index of the alternative, from 0.
     pub alternative: usize,
 }
 
@@ -26,16 +27,16 @@ pub fn is_forward(round: usize) -> bool {
     round.is_multiple_of(2)
 }
 
-/// The result of rounds: the completed ones, and what ended them early.
+/// The result of rounds: the completed rounds, and the reason if they ended early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds<T, E> {
-    /// The results of the alternatives in order, by round, without an incomplete round.
+    /// The results of the alternatives in order, by round, without incomplete rounds.
     pub whole: Vec<Vec<T>>,
-    /// What ended them early.
+    /// The reason why they ended early.
     pub ended: Option<E>,
 }
 
-/// Runs rounds until all are over, or one run ends them.
+/// Runs rounds until all are completed, or until a run ends them.
 pub fn run_rounds<T, E>(
     alternatives: usize,
     rounds: usize,

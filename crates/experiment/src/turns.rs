@@ -1,4 +1,5 @@
-//! Several alternating commands, each measured as in `linespeed stat`: which is faster, regardless of drift.
+//! Runs several commands alternately, each measured as in `linespeed stat`, to determine which is faster, regardless of
+//! drift.
 
 mod figures;
 
@@ -13,15 +14,16 @@ use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 pub use figures::{Measured, figures};
 
-/// Rounds if no number is requested: at least this many, and more for quick commands, up to [`USUAL_SECONDS`] per command.
+/// Minimum number of rounds if no number is requested. Quick commands get more rounds, up to [`USUAL_SECONDS`] per
+/// command.
 pub const USUAL_ROUNDS: u32 = 10;
 /// Seconds per command.
 pub const USUAL_SECONDS: f64 = 3.0;
-/// Maximum number of rounds if no number is requested: more do not change the medians.
+/// Maximum number of rounds if no number is requested: further rounds do not change the medians.
 pub const MOST_ROUNDS: u32 = 1000;
-/// Maximum number of runs that `-r` accepts.
+/// Maximum number of runs accepted by `-r`.
 const MOST_TIMED: u32 = 100_000;
-/// How much of a command's standard error is saved.
+/// Maximum saved size of a command's standard error, bytes.
 const KEPT: usize = 4 << 10;
 
 /// The number of rounds.
@@ -31,25 +33,25 @@ pub enum Extent {
     Rounds(u32),
     /// As many as fit into this time, at least one.
     Time(Duration),
-    /// [`USUAL_ROUNDS`], more for quick commands.
+    /// [`USUAL_ROUNDS`], or more for quick commands.
     Usual,
 }
 
 /// One of the commands.
 #[derive(Clone, Copy, Debug)]
 pub struct InTurn<'a> {
-    /// What to run.
+    /// The command to run.
     pub job: Job<'a>,
     /// A line for `sh -c` before each of its runs, including those that do not count.
     pub prepare: Option<&'a str>,
 }
 
-/// What is requested.
+/// The request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The commands.
     pub commands: &'a [InTurn<'a>],
-    /// Rounds before, which do not count.
+    /// Number of warm-up rounds, which do not count.
     pub warmup: u32,
     /// Rounds.
     pub extent: Extent,
@@ -59,11 +61,11 @@ pub struct Request<'a> {
 
 /// Is notified of progress.
 pub trait Observer {
-    /// A command has ended: which (from 0), in which round (from 0), and whether that counts.
+    /// A command has ended: its index and the round (both from 0), and whether the run counts.
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run);
-    /// The first round is over: about this many seconds are left.
+    /// The first round is over; about this many seconds remain.
     fn left(&mut self, seconds: f64);
-    /// A started program has ended and left these processes running, which are waited for.
+    /// A started program has exited and left these processes running, which are waited for.
     fn waits_for(&mut self, processes: &[Process]);
     /// Standard input is a pipe that none of the commands reads.
     fn leaves_pipe(&mut self);
@@ -72,11 +74,11 @@ pub trait Observer {
 /// The results.
 #[derive(Debug, Default)]
 pub struct InTurns {
-    /// The runs of each command, one per round. In an incomplete round the first commands have one run more.
+    /// The runs of each command, one per round. After an incomplete round, the first commands have one more run.
     pub runs: Vec<Vec<Run>>,
-    /// For each command, how the first of its counted runs that failed ended.
+    /// For each command, the failure of its first failed run that counts.
     pub failed: Vec<Option<Failed>>,
-    /// What ended it early, and at which command's turn (from 0).
+    /// The reason why it ended early, and the index of the command that was running (from 0).
     pub ended: Option<(Trouble, usize)>,
 }
 
@@ -84,7 +86,8 @@ pub struct InTurns {
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    // Each run counts as a later one: the first command reads no more of standard input than the others.
+    // Each run is treated as a later one, so that the first command does not read more of standard input than the
+    // others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();
@@ -106,7 +109,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
                 }
             };
             if let Some(signal) = request.stop.signal() {
-                // An interrupted run is reported only if there is no other.
+                // An interrupted run is reported only if there is no other run.
                 if counts && done.runs.iter().all(Vec::is_empty) {
                     done.runs[which].push(run);
                 }
@@ -130,7 +133,7 @@ pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     done
 }
 
-/// Prepares a command's run and runs it, unless a signal interrupts it: the run, and its standard error.
+/// Prepares and runs a command, unless a signal interrupts it. Returns the run and its standard error.
 fn run_once(
     request: Request,
     which: usize,
@@ -151,11 +154,12 @@ fn run_once(
     Ok((run, stderr))
 }
 
-/// Runs a shell line before a run of a command, until it and everything it started have ended; `tell` is notified of what it waits for.
+/// Runs a shell command line before a run of a command, and waits until it and everything it started have ended; `tell`
+/// is notified of awaited processes.
 ///
 /// # Errors
 ///
-/// A signal came, or the line failed.
+/// A signal was received, or the line failed.
 pub fn prepare_run(line: &str, job: &Job, stop: &Stop, mut tell: Tell) -> Result<(), Trouble> {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
     let failed = |how: Failed| Trouble::Prepare { line: line.to_owned(), how };
@@ -183,13 +187,13 @@ impl Extent {
         }
     }
 
-    /// Whether `rounds` of this many commands, which took this long, are enough.
+    /// Whether this many rounds of this many commands, which took this long, are enough.
     fn is_over(self, commands: usize, rounds: u32, took: Duration) -> bool {
         match self {
             Extent::Rounds(asked) => rounds >= asked,
             // Another round would exceed the time.
             Extent::Time(time) => rounds > 0 && took + took / rounds > time,
-            // As many forwards as backwards.
+            // As many in forward order as in reverse order.
             Extent::Usual => {
                 rounds >= USUAL_ROUNDS
                     && rounds.is_multiple_of(2)
@@ -198,7 +202,7 @@ impl Extent {
         }
     }
 
-    /// The approximate duration of all rounds from that of one, seconds.
+    /// The approximate duration of all rounds, computed from that of one round, seconds.
     fn seconds(self, commands: usize, round: f64) -> f64 {
         match self {
             Extent::Rounds(rounds) => f64::from(rounds) * round,

@@ -1,4 +1,5 @@
-//! What is saved of a record: its headline results, its facts and its machine. Names and values shared by many records are stored once.
+//! The summary of a record: its headline results, its facts and its machine. Names and values shared by many records are stored only
+//! once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics by which machines are not compared, because others cover them or they form a machine's own curve: up to a third of a record's results.
+/// Metrics that are not used to compare machines because other metrics cover them or because they form a curve: up to a third of a record's
+/// results.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are compared by results of this metric.
@@ -94,7 +96,7 @@ pub struct Point {
 /// The results of a record by their numbers.
 pub type Figures = BTreeMap<u32, Point>;
 
-/// What is saved of a record.
+/// The summary of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Brief {
     /// The file.
@@ -103,7 +105,7 @@ pub struct Brief {
     pub called: PathBuf,
     /// The machine's name: the host's, or the file's if the host has none.
     pub machine: String,
-    /// Whether that is the host's.
+    /// Whether the name is the host's.
     pub named: bool,
     /// Its start time, as in the record.
     pub started: String,
@@ -117,7 +119,7 @@ pub struct Brief {
     pub older: bool,
     /// The kind of its machine.
     pub kind: Kind,
-    /// What the machine is, in a few words.
+    /// A short description of the machine.
     pub machine_is: String,
     /// The value of each of [`facts`], by its number; momentary states have none.
     pub facts: Vec<Option<u32>>,
@@ -129,7 +131,7 @@ pub struct Brief {
     pub others: Option<f64>,
     /// Share of CPU time that the hypervisor stole during the run.
     pub steal: Option<f64>,
-    /// Times that heat throttled a core during the run.
+    /// Number of thermal throttling events of cores during the run.
     pub throttled: Option<u64>,
 }
 
@@ -139,7 +141,8 @@ impl Brief {
         self.facts.get(number).copied().flatten()
     }
 
-    /// Makes it from a record in this file, with the given displayed name. Results need no samples ([`Record::keep_summaries`]).
+    /// Creates the summary of a record in this file, with the given display name. Samples are not needed
+    /// ([`Record::keep_summaries`]).
     pub fn from_record(
         record: &Record,
         path: PathBuf,

@@ -1,5 +1,5 @@
-//! Machines of one kind with several speeds: camps, divided by a known fact or by none. Also results that drift in the course of a
-//! collection.
+//! Camps: groups of machines of the same kind but with different speeds, divided by a known fact or by none. Also results that
+//! drift during a collection.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const GAP_BOUND: f64 = 0.02;
 const DEEPEST: usize = 3;
 /// Minimum number of machines to distinguish drift from chance.
 const FOR_DRIFT: usize = 20;
-/// How certain a drift must be, in standard deviations of the difference.
+/// Minimum size of a drift, in standard deviations of the difference.
 const SURE: f64 = 5.0;
 
 /// Why machines of a kind form a separate group.
@@ -60,7 +60,7 @@ fn divide<'a>(group: Group<'a>, of: Option<Division>, depth: usize) -> Vec<(Grou
 /// A camp's machines and its division.
 type Camps = Vec<(Vec<usize>, Division)>;
 
-/// By the fact that leaves the smallest differences within its camps.
+/// Divides by the fact that leaves the smallest differences within camps.
 fn by_fact(group: &Group) -> Option<Camps> {
     let mut partitions: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for fact in 0..facts().len() {
@@ -107,8 +107,8 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     Some(camps.collect())
 }
 
-/// How much less machines differ within camps than between them, summed over the results in which the camps differ, and the result in which they
-/// differ most; `None` if there is none.
+/// The reduction of differences within camps compared with those between camps, summed over the results in which the camps differ, and the
+/// result with the greatest difference; `None` if there is no such result.
 fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     let mut total = 0.0;
     let mut most: Option<(f64, u32)> = None;
@@ -123,7 +123,8 @@ fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     most.map(|(_, figure)| (total, figure))
 }
 
-/// How far the camps' medians are apart in a result, and the scale within them; `None` if it may be chance.
+/// The distance between the camps' medians in a result, and the scale within camps; `None` if the difference may be due
+/// to chance.
 fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)> {
     let mut of: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (camp, cell) in camps.iter().zip(&column.cells) {
@@ -150,8 +151,8 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
-/// Camps with no machine between them and without an explaining fact, over a whole family: a single result may have two values because of
-/// its method.
+/// Divides by a gap without an explaining fact, over a whole family of results, since a single result may have two values because of its
+/// method.
 fn by_gap(group: &Group) -> Option<Camps> {
     let families = judge_families(group);
     let found = families.iter().filter_map(|family| {
@@ -184,7 +185,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
     Some(with_speeds(group, shown, vec![fast, slow], |_| Vec::new()))
 }
 
-/// Whether the machines form two camps with none between them: how many scales apart, and the middle of the gap.
+/// The gap between two camps if no machine is in between: its width in scales, and its middle.
 fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let mut logs = column.logs();
     logs.sort_by(f64::total_cmp);
@@ -205,7 +206,7 @@ pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     two.into_iter().filter_map(|column| column.figure).collect()
 }
 
-/// Camps with how much slower than the fastest each is.
+/// Camps with the difference of each from the fastest camp.
 fn with_speeds(
     group: &Group,
     figure: u32,

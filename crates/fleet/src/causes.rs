@@ -1,4 +1,4 @@
-//! What explains a slow machine, as far as summaries show: facts in which it differs from its class, and what was measured besides.
+//! Causes of slow machines that are visible in summaries: facts that differ from the class, and other measured activity.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -15,16 +15,16 @@ use Family::{
     AllCpus, Core, CoreToCore, KernelCosts, MemoryBandwidth, MemoryLatency, Nodes, SlowestCpu, WakeUp,
 };
 
-/// A share of a machine's CPU time that something else took.
+/// A share of a machine's CPU time used by others.
 type Part = fn(&Brief) -> Option<f64>;
 
 /// A fact that can make a machine slow.
 struct Rule {
     /// Its place in a record.
     from: &'static str,
-    /// At least one of these is slow because of it.
+    /// Families of which at least one must be slow.
     shows_in: Vec<Family>,
-    /// And these may be.
+    /// Other families that may be slow.
     acts_on: Vec<Family>,
 }
 
@@ -61,30 +61,30 @@ fn families(words: &str) -> Vec<Family> {
     words.split(", ").flat_map(named).collect()
 }
 
-/// If this share of the sound machines also has a value, it explains nothing.
+/// A value explains nothing if at least this share of the sound machines also has it.
 const USUAL: f64 = 0.2;
 /// Smaller differences between shares of CPU time are insignificant.
 const TAKEN: f64 = 0.02;
 /// Minimum part of a loss that lost time must explain to be its cause.
 const LEAST_PART: f64 = 0.1;
 
-/// What no rule has for the cause, and no other machine of the class has.
+/// A fact that no rule covers and that no other machine of the class has.
 pub(crate) const ONLY_HERE: Template = Template {
     code: "fleet-cause-only-here",
-    words: "only on this machine: {what} {value}, {usual} on all others",
+    words: "only on this machine: {what} {value}; {usual} on all others",
 };
 /// No visible cause.
 pub(crate) const BY_NONE: Template =
-    Template { code: "fleet-cause-none", words: "inventory and settings match its class" };
+    Template { code: "fleet-cause-none", words: "inventory and settings match the class" };
 
-/// Time that others took.
+/// Time used by others.
 const BY_OTHERS: Template = Template {
     code: "fleet-cause-others",
     words: "other processes used {share} of its CPUs during the run, {usual} on the other machines",
 };
 const BY_STEAL: Template = Template {
     code: "fleet-cause-steal",
-    words: "the hypervisor stole {share} of its CPU time, {usual} on the other machines",
+    words: "steal time used {share} of its CPU time, {usual} on the other machines",
 };
 
 /// A machine to explain.
@@ -95,7 +95,7 @@ pub(crate) struct Case<'a> {
     pub(crate) at: usize,
     /// Which machines of the class are slow.
     pub(crate) slow: &'a [bool],
-    /// The families in which it is, with its speed.
+    /// The slow families, with the machine's speed in each.
     pub(crate) families: &'a [(Family, f64)],
     /// The speed of its clock, if it is slow.
     pub(crate) clock: Option<f64>,
@@ -134,7 +134,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
         if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
             let says =
-                text!("fleet-cause-heat", "its clock was throttled by heat {times} times during the run");
+                text!("fleet-cause-heat", "the clock was throttled by heat {times} times during the run");
             add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
         let speed = Value::Share(speed);
@@ -160,8 +160,8 @@ impl Case<'_> {
         all.filter(|(at, (_, slow))| !**slow && *at != self.at).map(|(_, (member, _))| *member)
     }
 
-    /// How much of the machine's loss such a cause would explain, minus what it would not; `None` if none of the families it affects is
-    /// slow.
+    /// The part of the machine's loss that such a cause would explain, minus the part that it would not; `None` if no affected family
+    /// is slow.
     fn likelihood(&self, shows_in: &[Family], acts_on: &[Family]) -> Option<f64> {
         let loss = |(_, speed): &(Family, f64)| -speed.ln();
         let is = |families: &[Family], of: &(Family, f64)| families.contains(&of.0);
@@ -172,7 +172,8 @@ impl Case<'_> {
         Some(((2.0 * explained - all) / all).max(0.01) * (0.5 + 0.5 * shown / all))
     }
 
-    /// Adds the facts that no other machine of the class has while those share one value, if no rule has named them.
+    /// Adds facts in which only this machine differs while all others of the class agree, unless a rule has already
+    /// covered them.
     fn add_only_here(&self, machine: &Brief, causes: &mut Vec<FleetCause>) {
         for (number, fact) in facts().iter().enumerate() {
             let code = fact.what.code().unwrap_or_default();
@@ -194,7 +195,7 @@ impl Case<'_> {
         value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
     }
 
-    /// Whether a fact of the machine differs from most of its class: how, and how unusual that is.
+    /// If a fact of the machine differs from most of its class: the difference, and the rarity of the value.
     fn differs(&self, machine: &Brief, number: usize) -> Option<(Text, f64)> {
         let fact = facts().get(number)?;
         let own = machine.fact(number);
@@ -223,7 +224,7 @@ impl Case<'_> {
         Some((says, 1.0 - alike))
     }
 
-    /// Whether the machine lost so much more time than the others that this can be the cause.
+    /// Whether the machine lost enough time in excess of the others for this to be the cause.
     fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());

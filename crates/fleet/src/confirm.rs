@@ -1,4 +1,4 @@
-//! Commands to paste that name machines, for common schedulers.
+//! Commands to paste that measure specific machines, for common schedulers.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
     ]
 }
 
-/// Records that one comparison shows side by side.
+/// Maximum number of records shown side by side in a comparison.
 const SIDE_BY_SIDE: usize = 4;
 
 /// Commands that compare records with each other, and a machine with one of them: with so few machines, `fleet` is inconclusive.

@@ -53,7 +53,7 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     }
 }
 
-/// Whether no rule supports a cause, so that measured causes precede it.
+/// Whether no rule supports a cause; measured causes precede such a guess.
 fn is_guess(cause: &FleetCause) -> bool {
     cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }

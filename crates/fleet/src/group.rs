@@ -10,7 +10,7 @@ use diagnose::Figure;
 use crate::brief::{Brief, Known, Point, is_judged, log_speed};
 use crate::robust::median;
 
-/// The fewest machines with a result for it to be a column.
+/// Minimum number of machines with a result for a column.
 pub(crate) const LEAST: usize = 5;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
@@ -22,7 +22,7 @@ pub(crate) struct Cell {
     pub(crate) log: f64,
     /// Its standard deviation from the machine's own interval; 0 without one.
     pub(crate) spread: f64,
-    /// The faster end of its own interval.
+    /// The faster end of the machine's own interval.
     pub(crate) fast: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How far each machine of a group is from the others, and the probability of that by chance.
+//! The distance of each machine of a group from the others, and the probability of such a distance by chance.
 
 use record::difference::{WORTH_TELLING, student_tail};
 use record::fleet::Family;
@@ -14,11 +14,11 @@ const LEAST_KEPT: f64 = 0.65;
 const LEAST_WHOLE: f64 = 0.9;
 /// Rounds of leaving out; it mostly ends after two.
 const ROUNDS: usize = 8;
-/// Machines that agree more closely than this agree only because of rounding.
+/// Minimum scale: machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
 /// Minimum number of machines whose fastest ones show the range of chance.
 const FOR_TAILS: usize = 50;
-/// This many of the fastest may be faster by more than chance.
+/// Number of fastest machines that may be faster than chance allows.
 const FASTEST: f64 = 3.0;
 /// Efficiency of Qn, relative to the standard deviation of the same number of values.
 const EFFICIENCY: f64 = 0.82;
@@ -31,9 +31,9 @@ pub(crate) struct Judged {
     pub(crate) middle: f64,
     /// Their robust standard deviation.
     pub(crate) scale: f64,
-    /// How many scales each machine is slower.
+    /// How much slower each machine is, in scales.
     pub(crate) z: Vec<f64>,
-    /// The probability that one is so slow.
+    /// The probability that a machine is this slow by chance.
     pub(crate) chance: Vec<f64>,
 }
 
@@ -124,7 +124,7 @@ impl FamilyJudged {
     }
 }
 
-/// Every family of a group; none if it has too few machines.
+/// All families of a group; empty if it has too few machines.
 pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
     let families = group.columns.chunk_by(|a, b| a.family == b.family);
     let judged = families.filter_map(|columns| {

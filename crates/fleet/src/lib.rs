@@ -1,5 +1,5 @@
-//! Records of many machines that should be alike: which machines are slow, and why. A summary of each record is read; everything after
-//! that is a pure function of the summaries.
+//! Finds slow machines, and the causes, in the records of many machines that should perform alike. A summary of each record is read;
+//! all further steps are pure functions of the summaries.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! Which records are of one machine: the newest counts, older ones belong to earlier collections.
+//! Finds the records of each machine: the newest record counts, older records belong to earlier collections.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::brief::Brief;
 const DAY: u64 = 86_400;
 /// The share of CPU time lost during a run above which its results say little about the machine.
 const DISTURBED: f64 = 0.05;
-/// Files named per remark.
+/// Maximum number of files listed per remark.
 pub(crate) const EXAMPLES: usize = 5;
 
 /// Adds a file to the remarks.
@@ -36,8 +36,8 @@ pub(crate) fn remark(
     }
 }
 
-/// The records by collections: the first has the newest of each machine, the next the one before it, and so on. Machines with the same name
-/// get distinct ones; machines that `aliases` identifies get one name.
+/// The records by collection: the first collection has the newest record of each machine, the next has the record before it, and so on.
+/// Different machines with the same name get distinct names; names that `aliases` identifies as one machine are unified.
 pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: &Aliases) -> Vec<Vec<usize>> {
     let hosts = briefs.iter().filter(|brief| brief.named).map(|brief| brief.machine.as_str());
     let known = aliases.resolve(hosts);
@@ -60,7 +60,8 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                let what = text!("fleet-no-time", "no readable time: treated as the oldest of its machine");
+                let what =
+                    text!("fleet-no-time", "no readable time: treated as the oldest record of its machine");
                 remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
@@ -146,7 +147,7 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     if redacted.len() < newest.len() {
         let what = text!(
             "fleet-redacted-among-plain",
-            "redacted with an unknown key, mixed with unredacted ones: a machine with both counts as two"
+            "redacted with an unknown key, mixed with unredacted records: a machine with both counts as two"
         );
         redacted.iter().for_each(|at| remark(remarks, what.clone(), false, briefs[*at].machine.clone()));
     }

@@ -9,10 +9,10 @@ use record::redaction::{Kind, Pseudonyms};
 /// How files, machines and record contents are named.
 #[derive(Debug, Default)]
 pub enum Names {
-    /// By their own names.
+    /// Original names.
     #[default]
     Own,
-    /// By pseudonyms.
+    /// Pseudonyms.
     Pseudonyms(Mutex<Pseudonyms>),
 }
 

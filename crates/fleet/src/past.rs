@@ -14,7 +14,7 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-/// This many files are read per requested record, and for at least this many records.
+/// Maximum number of files read per requested record, and the minimum number of records for this limit.
 const FOR_EACH: usize = 4;
 const LEAST_READ: usize = 100;
 
@@ -26,12 +26,12 @@ pub struct Asked<'a> {
     pub names: &'a [String],
     /// Maximum number of records to read, the newest first.
     pub most: usize,
-    /// The present, as in records.
+    /// The current time, in the format of records.
     pub now: &'a str,
 }
 
-/// Reads the newest of these files, which are sorted newest first, and finds what changed. `others`: files beside them that belong to other
-/// machines by their names. All are named by these `names`, except the host in `asked`.
+/// Reads the newest of these files, which are sorted newest first, and finds the changes. `others` is the number of other files that belong
+/// to other machines by their names. All are named by these `names`, except the host in `asked`.
 pub fn read_history(
     files: &[PathBuf],
     others: usize,
@@ -86,13 +86,13 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     past.retain(|one| {
         let (at, file) = (one.moment.at, || visible(&one.moment.record));
         let why = if !one.kind.fits(&kind) {
-            text!("history-other-machine", "of another machine")
+            text!("history-other-machine", "from another machine")
         } else if !one.has_figures() {
             // Records of stat and related commands are beside them, which is normal.
             remark(remarks, text!("history-no-figure", "without these results"), true, None);
             return false;
         } else if seen == Some(at) {
-            text!("history-same-time", "started in the same second as another record: only one counts")
+            text!("history-same-time", "started in the same second as another record: only one is used")
         } else {
             if at < over {
                 let what = text!(
@@ -104,7 +104,7 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             if at > now {
                 let what = text!(
                     "history-clock-ahead",
-                    "started in the future: the clock was ahead then, or is behind now"
+                    "started in the future: the clock was ahead during the run, or is behind now"
                 );
                 remark(remarks, what, false, file());
             }

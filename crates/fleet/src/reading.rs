@@ -1,4 +1,5 @@
-//! Reads the records in folders and files one by one: a summary of each is saved, and files that are not records are counted and listed.
+//! Reads the records in directories and files one by one: a summary of each is kept, and files that are not records are counted and
+//! listed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,27 +19,27 @@ use crate::names::Names;
 
 /// Maximum memory for reading one record, bytes: twice the largest record that import writes.
 const MOST_MEMORY: u64 = 256 << 20;
-/// The deepest folder that is read.
+/// Maximum depth of directories.
 const DEEPEST: usize = 16;
 
 const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
 const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "too large for a record" };
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, Default)]
 pub struct Collection {
     /// One per record, in the order of their files.
     pub briefs: Vec<Brief>,
-    /// What records share.
+    /// Names and values shared by records.
     pub known: Known,
     /// The number of files examined.
     pub files: u64,
-    /// What was left out, and other remarks.
+    /// Files left out, and other remarks.
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files and every `.json` file below folders with this many threads, under these names. Errors do not stop it: an unreadable file becomes
-/// a remark.
+/// Reads files and all `.json` files below directories with this many threads, under these names. Errors do not stop reading: an unreadable
+/// file becomes a remark.
 pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();
     let mut files = Vec::new();
@@ -60,7 +61,7 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
                     remark(&mut remarks, what, false, file());
                 }
                 if !brief.complete {
-                    let what = text!("fleet-broken-off", "the run ended early: its results are used");
+                    let what = text!("fleet-broken-off", "the run ended early; its results are used");
                     remark(&mut remarks, what, false, file());
                 }
                 briefs.push(*brief);
@@ -71,7 +72,7 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     Collection { briefs, known, files: files.len() as u64, remarks }
 }
 
-/// The newest record of each machine in a folder, without samples.
+/// The newest record of each machine in a directory, without samples.
 pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Record> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut read = read(&[folder.to_owned()], threads, names);
@@ -80,7 +81,8 @@ pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Re
     briefs.filter_map(|brief| read_record(&brief.path, names).ok()).collect()
 }
 
-/// Adds a file, or the files in a folder. In a folder only possible records count: their names end in `.json`.
+/// Adds a file, or the files in a directory. In a directory, only possible records count: files whose names end in
+/// `.json`.
 fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>, names: &Names) {
     // A link to a folder is followed if it was named, not if it was found: it may lead back.
     let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
@@ -100,7 +102,7 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
     }
 }
 
-/// Reads a file, or returns why it does not count.
+/// Reads a file, or returns the reason for not counting it.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
     record.measurements.retain(|m| is_held(m.metric));
@@ -108,7 +110,7 @@ fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brie
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with results, without their samples; or why it does not count.
+/// A record with results but without samples, or the reason for not counting it.
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
@@ -118,20 +120,20 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let mut record = Record::from_json_within(&content.0, MOST_MEMORY).map_err(|error| match error {
         ReadError::Io(_) => text!(UNREADABLE),
         ReadError::Empty => text!("fleet-empty", "empty"),
-        ReadError::Truncated => text!("fleet-half", "truncated: half-written or half-copied"),
+        ReadError::Truncated => text!("fleet-half", "truncated: only partly written or copied"),
         ReadError::NotJson(_) => text!("fleet-not-json", "not JSON"),
         ReadError::NotARecord(_) if Baseline::is_in(&content.0) => {
             text!("fleet-is-baseline", "a fleet baseline, not a record")
         }
         ReadError::NotARecord(_) => text!("fleet-foreign", "JSON, but not a linespeed record"),
         ReadError::Newer(_) => {
-            text!("fleet-newer", "written by a newer linespeed: read it with that version")
+            text!("fleet-newer", "written by a newer linespeed: use that version to read it")
         }
         ReadError::TooLarge(_) | ReadError::NoRoom { .. } => text!(TOO_LARGE),
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!("fleet-watch", "a recording of live: linespeed compare compares two of them"));
+        return Err(text!("fleet-watch", "a recording of live: linespeed compare compares two recordings"));
     }
     if record.measurements.is_empty() {
         return Err(text!("fleet-no-figures", "no results: inventory only"));

@@ -1,11 +1,11 @@
-//! Median and scale of results, some of which are wrong, and the probability of a value by chance.
+//! Median and scale of results that include outliers, and the probability of a value by chance.
 
 use record::difference::normal_quantile;
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
 /// Maximum number of machines for which the scale is computed from all pairs (Qn, 82 % efficient compared with 37 % for the MAD).
 const ALL_PAIRS: usize = 200;
-/// Makes Qn estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
+/// Factor with which Qn estimates the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;
 /// The same for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
@@ -16,7 +16,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     median_of_sorted(&values)
 }
 
-/// The robust standard deviation: Qn, for many values the MAD. `None` below 2 values.
+/// The robust standard deviation: Qn, for many values the MAD. `None` for fewer than 2 values.
 pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 2 {
@@ -51,7 +51,8 @@ pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     each.fold(1.0, f64::min)
 }
 
-/// The probability up to which tests are accepted so that at most this share of those accepted is wrong (Benjamini and Hochberg, 1995).
+/// The maximum probability of accepted tests for which at most this share of the accepted tests is wrong (Benjamini and Hochberg,
+/// 1995).
 pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.sort_by(f64::total_cmp);
     let count = chances.len() as f64;
@@ -62,7 +63,7 @@ pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.iter().enumerate().filter_map(held).next_back().unwrap_or(0.0)
 }
 
-/// How many scales the r-th fastest of n is above the median by chance.
+/// The expected distance of the r-th fastest of n values above the median, in scales.
 pub(crate) fn expected_fastest(rank: f64, n: usize) -> f64 {
     normal_quantile(((rank - 0.375) / (n as f64 + 0.25)).min(0.5))
 }

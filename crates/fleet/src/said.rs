@@ -1,4 +1,4 @@
-//! Turns summaries into the report on a fleet.
+//! Converts summaries into the report on a fleet.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,11 +34,11 @@ pub struct Input<'a> {
     pub briefs: &'a [Brief],
     /// By collections, the newest of each machine first ([`newest_of_each`](crate::newest_of_each)).
     pub collections: &'a [Vec<usize>],
-    /// What the briefs share.
+    /// Names and values shared by the summaries.
     pub known: &'a Known,
 }
 
-/// A class with what was found in it.
+/// A class and its results.
 struct Judgement<'a> {
     group: Group<'a>,
     division: Option<Division>,
@@ -82,7 +82,7 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// Suggestions with too few machines: in the largest class, or in all.
+/// Suggested commands if there are too few machines, in the largest class or in all.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
     let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
     let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
@@ -130,7 +130,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
     judgements
 }
 
-/// Machines by their kind. A machine with an incomplete kind joins the only kind it may be of.
+/// Machines by their kind. A machine with an incomplete kind joins the only kind that fits.
 fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
     let mut kinds: BTreeMap<&Kind, Vec<&Brief>> = BTreeMap::new();
     for brief in briefs {
@@ -168,7 +168,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// The displayed columns: all that are judged; with too few machines all.
+    /// The displayed columns: all judged columns; with too few machines, all columns.
     fn columns(&self) -> Vec<Judged> {
         if !self.families.is_empty() {
             return self.families.iter().flat_map(|family| family.columns.iter().cloned()).collect();
@@ -248,7 +248,7 @@ impl Judgement<'_> {
         }
     }
 
-    /// Facts in which its machines differ.
+    /// Facts in which the machines of the class differ.
     fn varying(&self) -> Vec<Varying> {
         let vary = |at: usize| {
             let fact = facts().get(at)?;
@@ -275,7 +275,7 @@ impl Judgement<'_> {
         (0..facts().len()).filter_map(vary).collect()
     }
 
-    /// Why no machine in it can be called slow.
+    /// Why no machine of the class can be called slow.
     fn note(&self) -> Option<Text> {
         if !self.families.is_empty() {
             return None;
@@ -285,9 +285,9 @@ impl Judgement<'_> {
             ..2 => text!("fleet-alone", "one machine: nothing to compare it with"),
             LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines, but no result shared by {least} of them: too few to call one slow"
+                "{machines} machines, but no result shared by {least} of them: too few to judge"
             ),
-            _ => text!("{machines} machines, {least} needed to call one slow"),
+            _ => text!("{machines} machines, {least} required to call one slow"),
         })
     }
 

@@ -1,5 +1,5 @@
-//! Import speed: `cargo run --release -p linespeed-import --example reading_speed FILE…`. Beside other work, use the CPU time
-//! (`/usr/bin/time`) and not the wall time.
+//! Import speed: `cargo run --release -p linespeed-import --example reading_speed FILE…`. If the machine is also doing other
+//! work, use the CPU time (`/usr/bin/time`) and not the wall time.
 
 use std::fs::File;
 use std::time::Instant;

@@ -7,13 +7,13 @@ use crate::limits::LONGEST_TEXT;
 /// First bytes of a compressed text.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 
-/// Maximum number of layers of compression: once the file itself, and once an archive in it.
+/// Maximum number of compression layers: one for the file itself, and one for an archive inside.
 const MOST_PACKED: usize = 2;
 
 /// Size of an archive's block.
 const BLOCK: usize = 512;
 
-/// Size of the largest saved file: the largest that inspection reads.
+/// Maximum size of a saved file, the same as the maximum when inspecting a machine.
 const LONGEST: usize = 16 << 20;
 
 /// A text, decompressed if necessary.

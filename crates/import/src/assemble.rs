@@ -1,4 +1,4 @@
-//! Combines the outputs from one machine. Whatever no output contains remains absent.
+//! Combines the outputs from one machine. Values that no output contains remain absent.
 
 mod caches;
 mod cpus;
@@ -20,13 +20,13 @@ use crate::sink::Draft;
 pub struct Imported {
     /// Its name in the text: a host name or a heading; `None` if the text contains no name.
     pub name: Option<String>,
-    /// The inventory. What no output contains is absent.
+    /// The inventory, without values that no output contains.
     pub machine: Machine,
-    /// Its state, as far as a tool reports it.
+    /// The machine's state, as far as reported by a tool.
     pub state: Snapshot,
     /// Results, each with its origin.
     pub measurements: Vec<Measurement>,
-    /// What is unknown.
+    /// Missing information.
     pub coverage: Vec<Coverage>,
     /// The sources of everything.
     pub import: Import,
@@ -72,7 +72,7 @@ pub(crate) fn assemble(
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
     if let Some(hz) = lscpu.machine.number(key::MHZ) {
-        // With several CPUs it is unknown whose it is.
+        // With several CPUs, the owner is unknown.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         state.clocks.push(record::conditions::ClockSetting {
             cpus: only.collect(),
@@ -90,8 +90,9 @@ pub(crate) fn assemble(
         if m.labels.get(Label::Threads) == Some(&record::Key::Count(0)) {
             m.labels.0.remove(Label::Threads.name());
             m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);
-            m.doubt =
-                cpus.is_none().then(|| "it ran on all CPUs, but the text does not give their number".into());
+            m.doubt = cpus
+                .is_none()
+                .then(|| "it ran on all CPUs, but the text does not contain their number".into());
         }
     }
     not_reported(&machine, &state, &mut coverage);
@@ -125,7 +126,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     own.vendor = own.vendor.take().or(text(values, key::VENDOR));
     own.model_name = own.model_name.take().or(text(&kind, key::MODEL_NAME));
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
-    // QEMU puts its board's version in the place of the processor's name.
+    // QEMU stores its board's version in place of the processor's name.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
     own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, key::FIRMWARE_NAME));
     own.address_bits = values.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
@@ -155,16 +156,17 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
         own.vector_bits = bits.filter(|_| !lscpu.cut_flags);
     }
     let virtualization = &mut machine.virtualization;
-    // The CPU itself shows whether there is one.
+    // The CPU's flags show whether there is a hypervisor.
     let bare = || (is_x86 && !lscpu.has_flag("hypervisor")?).then(|| "none".to_owned());
     let vendor = values.text(key::HYPERVISOR).map(hypervisor);
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
-    // Arm firmware reports some clock of the processor, which is not the highest without boost.
+    // The clock reported by Arm firmware is not necessarily the highest clock without boost.
     let of_arm = !is_x86 && !machine.architecture.is_empty();
     let in_name = names.clone().filter(|_| !of_arm).find_map(|name| machine::hz_in_name(name));
-    // The firmware reports the clock at boot, which may be a turbo clock on Intel. Virtual firmware invents it.
+    // The firmware reports the clock at boot, which may be a turbo clock on Intel. Virtual firmware reports a
+    // fictitious clock.
     let of_boot = virtualization.hypervisor.as_deref().is_none_or(|name| name == "none")
         && !names.any(|name| name.contains("Intel"));
     let hz = facts.sockets.iter().filter(|_| of_boot).find_map(|socket| Fact::value_of(&socket.hz));
@@ -183,10 +185,10 @@ fn hypervisor(vendor: &str) -> String {
     }
 }
 
-/// Memory results that differ by a larger share come from two machines or settings.
+/// Memory results that differ by a larger share are from two different machines or settings.
 const MOST_APART: f64 = 0.1;
 
-/// Withholds memory and cache results if one tool gives two values for the same labels, and reports the first case of each metric.
+/// Withholds memory and cache results if a tool reports two values for the same labels, and notes the first case for each metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
@@ -195,7 +197,7 @@ fn withhold_differing(draft: &mut Draft) {
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    // Differences of results of one place that are not in the labels.
+    // Differences between results of the same place that are not in the labels.
     let settings = |m: &Measurement| {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
@@ -209,7 +211,7 @@ fn withhold_differing(draft: &mut Draft) {
         let (one, other) = (known.value(), m.value());
         if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
             let says = format!(
-                "{} is {one} and later {other} {}: two runs or two machines; both values are discarded",
+                "{} is {one} and later {other} {}: two runs or two machines, so both values are discarded",
                 m.metric, m.unit
             );
             let origins = known.origin.iter().chain(&m.origin).cloned().collect();
@@ -227,7 +229,7 @@ fn withhold_differing(draft: &mut Draft) {
     }));
 }
 
-/// What no output contains, and which tool would print it.
+/// The values that no output contains, and the tool that would print each of them.
 fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     let processor = &machine.processor;
     let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];
@@ -236,7 +238,7 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
     // A momentary clock is not a setting.
     let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
     let nothing = unset && state.boost.is_none() && state.thp.is_none();
-    let measure = "measure with linespeed: it records governor, boost and load with each result";
+    let measure = "run linespeed on the machine: it records governor, boost and load with each result";
     let devices = machine.memory_devices.is_empty();
     let parts = [
         ("processor", nobody, "also import the output of lscpu"),

@@ -1,4 +1,4 @@
-//! Sizes of caches as lscpu prints them: rounded to a tenth of a MiB, and often the sum over all caches of a kind.
+//! Sizes of caches as printed by lscpu: rounded to a tenth of a MiB, and often the sum over all caches of a kind.
 
 use std::ops::RangeInclusive;
 
@@ -36,7 +36,7 @@ impl Printed {
         (least..=most).contains(&(bytes as f64))
     }
 
-    /// The size of each of `count` equal caches, bytes; `None` if no size, or more than one size, gives the sum.
+    /// The size of each of `count` equal caches, bytes; `None` if no size, or more than one size, matches the sum.
     pub(crate) fn one(self, level: u32, count: u32) -> Option<u64> {
         let count = u64::from(count);
         let possible =

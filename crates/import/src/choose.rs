@@ -1,11 +1,11 @@
-//! Selects one of several machines by the name that the user gave.
+//! Selects one of several machines by the name specified by the user.
 
 use crate::Imported;
 
 /// Maximum number of machines listed if a name is ambiguous.
 const MOST_NAMED: usize = 12;
 
-/// No machine has this name, or several have it.
+/// No machine, or more than one machine, has this name.
 #[derive(Debug, thiserror::Error)]
 #[error("--only {wanted}: no single match; the text contains {there}")]
 pub struct NoSuchMachine {
@@ -17,7 +17,7 @@ pub struct NoSuchMachine {
 ///
 /// # Errors
 ///
-/// None matches, or several do.
+/// No machine matches, or several machines match.
 pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported, NoSuchMachine> {
     let there = list_machines(&machines);
     let names: Vec<String> = names(&machines).map(|name| name.to_lowercase()).collect();
@@ -32,7 +32,7 @@ pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported,
         .ok_or_else(|| NoSuchMachine { wanted: wanted.to_owned(), there })
 }
 
-/// The machines with their numbers, as many as fit on a line.
+/// As many machines as fit on a line, with their numbers.
 pub fn list_machines(machines: &[Imported]) -> String {
     let named = names(machines).enumerate().take(MOST_NAMED);
     let mut all: Vec<String> = named.map(|(at, name)| format!("{}: {name}", at + 1)).collect();

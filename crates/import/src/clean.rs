@@ -1,4 +1,4 @@
-//! Turns a text into plain numbered lines: encodings, colours, quoting and markup are removed.
+//! Converts a text into plain numbered lines: encodings, colors, quoting and markup are removed.
 
 mod hosts;
 mod markup;
@@ -12,9 +12,10 @@ use crate::tools::{columns, lscpu};
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Text, perhaps blank.
+    /// Text, possibly blank.
     Text,
-    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] returns the first of several.
+    /// A row of a Markdown table: [`Cleaned::text`] contains the cells, and [`Cleaned::label()`] returns the first of
+    /// several cells.
     Row,
     /// Beginning or end of a code block.
     Frame,
@@ -24,7 +25,7 @@ pub(crate) enum Kind {
     Unreadable,
 }
 
-/// A line without line end, colours, quoting and markup.
+/// A line without its line end, colors, quoting and markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cleaned {
     /// Its number in the text, from 1. Parts of one line (`<br>`) have the same number.
@@ -42,7 +43,8 @@ pub(crate) struct Cleaned {
 }
 
 impl Cleaned {
-    /// The first of several cells in a table row, if it may name a machine: no number and no column of a tool.
+    /// The first of several cells in a table row, if it may name a machine: it is neither a number nor a column of a
+    /// tool.
     pub(crate) fn label(&self) -> Option<&str> {
         let label = self.label.map(|length| &self.text[..length])?;
         let number = label.len() <= 3 && label.bytes().all(|b| b.is_ascii_digit() || b == b'-');
@@ -78,7 +80,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     all.flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
 }
 
-/// Cleans a line, which becomes several if it contains `<br>` or a string with line ends.
+/// Cleans a line, which is split into several if it contains `<br>` or a string with line ends.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,
@@ -109,7 +111,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
             Some(cells) if cells.len() == 1 => {
                 return line(shared.strip(cells[0]).to_owned(), Kind::Text, stood);
             }
-            // The values of several machines are not one.
+            // The values of several machines are not a single value.
             Some(cells) if cells.get(2).is_some_and(|cell| !cell.is_empty()) && lscpu::is_label(cells[0]) => {
                 return line(format!("| {}", cells.join(" | ")), Kind::Row, stood);
             }
@@ -120,7 +122,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
             }
             None => Kind::Text,
         };
-        // A fence may be on the line of the first or the last words.
+        // A fence may be on the same line as the first or last words.
         let glued =
             if stood { text.trim_end().strip_suffix("```") } else { text.trim_start().strip_prefix("```") };
         let glued = glued.filter(|rest| kind == Kind::Text && !rest.contains('`'));

@@ -1,5 +1,5 @@
-//! Every captured output, damaged in all ways known from mails, terminals and truncated files: nothing panics, the work is proportional to the
-//! length of the text, and every result is plausible.
+//! Tests every captured output, damaged in all ways known from mails, terminals and truncated files: nothing panics, the work is
+//! proportional to the length of the text, and every result is plausible.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::importer::Importer;
 use crate::line::Line;
 use crate::{Error, Imported, Split};
 
-/// How many times each byte of a text may be read: by each tool whose output could begin there, with and without the first cell of a table row,
-/// by the reader of the open output, and as part of a broken line.
+/// Maximum number of times that each byte of a text is read: by each tool whose output could begin there, with and without the first cell
+/// of a table row, by the reader of the open output, and as part of a broken line.
 const MOST_LOOKS: usize = 100;
 
 thread_local! {
@@ -205,7 +205,7 @@ fn split(which: u8) -> Split {
     }
 }
 
-/// A mixture of lines: accepted ones, broken ones, and lines of another output or of none.
+/// A mixture of lines: accepted and broken lines, and lines of another output or of no output.
 const MIXED: &[&str] = &[
     "T: 0 ( 9136) P: 0 I:1000 C: 9 Min:      5 Act:   11 Avg:   11 Max:   21205",
     "T: 1 ( 9137) P: 0 I:1000",
@@ -235,7 +235,7 @@ fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// Conditions that hold for every record, whatever its source.
+/// Conditions that hold for every record, regardless of its source.
 fn check(imported: &Imported, lines: &[usize]) {
     for m in &imported.measurements {
         let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is no metric", m.metric));

@@ -13,18 +13,18 @@ pub enum Error {
         /// The number of lines, without blank ones.
         lines: u64,
     },
-    /// Outputs without a readable value: the tool had no permission, or there is only a header.
+    /// The outputs contain no readable value: the tool had no permission, or there is only a header.
     #[error("the text contains output of {}, but no usable values", list(.tools))]
     NothingRead {
         /// Their tools.
         tools: BTreeSet<String>,
     },
-    /// The outputs come from several machines, and nothing separates them.
+    /// The outputs are from several machines, but nothing separates these.
     #[error(
-        "{0}: these are two machines. Separate them with --split headings, --split files or --split REGEX"
+        "{0}: the text describes two machines. Separate them with --split headings, --split files or --split REGEX"
     )]
     SeveralMachines(Clash),
-    /// There is more than the limit for one import.
+    /// The input exceeds a limit for one import.
     #[error("the text exceeds {0}; import it in parts")]
     TooMuch(String),
 }
@@ -32,7 +32,7 @@ pub enum Error {
 /// Contradictions within one machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Clash {
-    /// Two lines that cannot come from the same machine.
+    /// Two lines that cannot be from the same machine.
     #[error("{}, and {}", shorten(&.0[0]), shorten(&.0[1]))]
     Lines(Box<[Origin; 2]>),
     /// The first cells of two table rows, each with its line.

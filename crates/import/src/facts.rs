@@ -1,4 +1,4 @@
-//! Facts from inventory tools, before the outputs from one machine are combined.
+//! Facts from inventory tools, before the outputs of one machine are combined.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use record::machine::CacheKind;
 use crate::cache_size::Printed;
 use crate::numbers::{parse_number, split_size};
 
-/// A value and where it was read.
+/// A value and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fact<T> {
     /// The value.
@@ -31,7 +31,7 @@ pub(crate) fn contradict(says: String, one: &Origin, other: &Origin) -> Contradi
     Contradiction { says, origins: vec![one.clone(), other.clone()] }
 }
 
-/// Everything.
+/// All facts from the outputs of one machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     /// One entry for each output of lscpu.
@@ -56,7 +56,7 @@ pub(crate) struct Facts {
     pub files: BTreeMap<String, Fact<String>>,
     /// Two files that cannot exist on the same machine.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel log, by kind: their number, and the reason given in the first.
+    /// Lines of the kernel log, by kind: their number, and the reason stated in the first line.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
@@ -121,7 +121,7 @@ impl Values {
 /// One output of lscpu.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lscpu {
-    /// Values that occur once.
+    /// Values that occur only once.
     pub machine: Values,
     /// One entry for each kind of core: a single entry except on hybrid machines.
     pub kinds: Vec<Values>,
@@ -145,7 +145,7 @@ pub(crate) struct CacheFact {
     pub cache: CacheName,
     /// Size of one such cache in bytes, if known.
     pub bytes: Option<u64>,
-    /// How many there are.
+    /// Number of such caches.
     pub instances: Option<u32>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct CacheFact {
 pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
-    /// Its core; with `-y`, another package or cluster may use the same number.
+    /// Its core; with `-y`, cores of other packages or clusters may have the same number.
     pub core: Option<u32>,
     /// Its package.
     pub socket: Option<u32>,
@@ -164,9 +164,9 @@ pub(crate) struct CpuRow {
     pub node: Option<u32>,
     /// Its caches and their numbers.
     pub caches: Vec<(CacheName, u32)>,
-    /// Whether it is online.
+    /// Whether the CPU is online.
     pub online: bool,
-    /// Whether its table has a row for every CPU, including offline ones (`-e`).
+    /// Whether the table has a row for every CPU, including offline CPUs (`-e`).
     pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
@@ -220,13 +220,13 @@ pub(crate) struct Socket {
     pub name: Option<Fact<String>>,
     /// The clock set by the firmware, Hz.
     pub hz: Option<Fact<u64>>,
-    /// Whether the structure was complete, and not only single lines of it.
+    /// Whether the structure was complete; otherwise, only some of its lines were found.
     pub whole: bool,
 }
 
 impl Lscpu {
-    /// Whether the CPU has a feature that every kernel lists; `None` if flags may be missing. x86 kernels list flags in a fixed order, in which
-    /// `lahf_lm`, a feature of all 64-bit CPUs, comes after those used here.
+    /// Whether the CPU has a feature that every kernel lists; `None` if flags may be missing. x86 kernels list flags in a fixed order, in
+    /// which `lahf_lm`, a feature of all 64-bit CPUs, follows the flags used here.
     pub(crate) fn has_flag(&self, name: &str) -> Option<bool> {
         let flags = self.machine.text(key::FLAGS)?;
         let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
@@ -249,7 +249,7 @@ pub(crate) fn parse_address_bits(text: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next()?)).filter(|bits| bits.0 <= 64 && bits.1 <= 64)
 }
 
-/// A common name for an architecture that `uname`, Debian and the kernel name differently.
+/// The common name of an architecture, for which `uname`, Debian and the kernel have different names.
 pub(crate) fn architecture(word: &str) -> &str {
     match word {
         "amd64" => "x86_64",
@@ -259,7 +259,7 @@ pub(crate) fn architecture(word: &str) -> &str {
     }
 }
 
-/// A list of CPUs: the kernel's, or with strides as newer lscpu has them (`0-62:2`).
+/// A list of CPUs in the kernel's format, or with strides as printed by newer versions of lscpu (`0-62:2`).
 pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
     let mut all = CpuList::new();
     // Documents use other dashes.
@@ -288,7 +288,7 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     Some((level, kind))
 }
 
-/// A size in a binary unit, however written: `32K`, `1.5 MiB`, `32 GB`; and whether it has an IEC prefix.
+/// A size in a binary unit in any notation: `32K`, `1.5 MiB`, `32 GB`; and whether it has an IEC prefix.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     let (value, shift, unit) = split_size(text).filter(|(.., unit)| !unit.is_empty())?;
     let bytes = value * (1_u64 << shift) as f64;

@@ -1,4 +1,5 @@
-//! Damage to a text in transit (cut, joined to another text, quoted, wrapped) may remove results but never changes one.
+//! Damage to a text in transit (truncated, joined to another text, quoted, wrapped) may remove results, but must never
+//! change a result.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +10,17 @@ use crate::real::{Figures, Text, committed, read};
 enum Harm {
     /// The lines at a position are missing.
     Lines(u16, usize),
-    /// It ends there.
+    /// The text ends at a position.
     Head(u16),
-    /// It begins there.
+    /// The text begins at a position.
     Tail(u16),
     /// Another text follows or precedes it.
     Joined(usize, bool),
     /// Blanks at the ends of lines are missing, or blanks between words are changed.
     Blanks(&'static str),
-    /// Lines begin with this.
+    /// Lines begin with this prefix.
     Quoted(&'static str),
-    /// Lines end like this.
+    /// Lines have these line ends.
     LineEnds(&'static str),
     /// A mail program broke lines at words.
     Wrapped(usize),
@@ -70,12 +71,12 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
 }
 
 impl Harm {
-    /// The text after the damage, and what else may be read from it.
+    /// The damaged text, and other values that may be read from it.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
         let after = match self {
             Harm::Lines(at, count) => {
                 let lines = lines(text);
-                // Three lines of JSON may be the data of one field and the name of the next.
+                // Three consecutive lines of JSON may contain the data of one field and the name of the next.
                 let count = if text.starts_with('{') { 1 } else { *count };
                 let from = place(lines.len(), *at);
                 let gone = from..(from + count).min(lines.len());
@@ -104,8 +105,8 @@ impl Harm {
     }
 }
 
-/// A place without the parts that come from lines other than the result's own: for a metric, the words of its labels that must be among those of
-/// the whole text; for lists, only numbers identify an entry.
+/// A place without the parts read from lines other than the result's own: for a metric, the words of its labels, which must be among those
+/// of the whole text; for lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
@@ -127,7 +128,7 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
     (metric.to_owned(), labels.map(str::to_owned).collect())
 }
 
-/// Whether a value is the same as in the whole text, or only lacks its end.
+/// Whether a value is the same as in the complete text, or only truncated.
 fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
         // If a table is lost, the sum of its parts may remain, without the table's rounding.
@@ -178,7 +179,8 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// All texts except those with results that are sums or medians over all lines, because with fewer lines these are correct for a different run.
+/// All texts except those with results that are sums or medians over all lines: with fewer lines, these results are correct for a different
+/// run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
     committed()
@@ -215,7 +217,8 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all
 }
 
-/// `./test everything` tries twice as many positions; in the test of a change, each text gets a different eighth of all damages.
+/// `./test everything` tries twice as many positions; in the test of a change, each text is tested with a different eighth of
+/// all damages.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());

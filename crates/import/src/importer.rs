@@ -1,5 +1,4 @@
-//! Decides for each line of a text where it goes: to the reader of the open output, to a tool whose output begins with it, or to the lines not
-//! understood.
+//! Assigns each line of a text: to the reader of the open output, to a tool whose output begins with it, or to the lines not understood.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -22,7 +21,7 @@ use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
 use crate::tools::{self, dmidecode, files, published};
 
-/// The names of texts that are one output as a whole.
+/// The names of texts that consist of a single output.
 const ARCHIVE: &str = "archive of /sys and /proc";
 const DUMP: &str = "dmidecode --dump-bin";
 
@@ -64,26 +63,27 @@ pub struct Importer {
     sections: Sections,
     texts: Vec<Text>,
     text: String,
-    /// Boxed because it is moved out and back for each line.
+    /// The open output, boxed because it is moved out and back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    /// Tools whose output has already followed the command, by their index in the list, each with its part.
+    /// Tools whose output has already followed the command, by their index in the list, each with the part of the
+    /// output.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
-    /// The folder of the last prompt or `cd`; empty if unknown.
+    /// The directory of the last prompt or `cd`; empty if unknown.
     folder: String,
     /// Whether the previous line began a code block.
     begins_fence: bool,
     /// The last comment in this block of code.
     note: Option<String>,
-    /// The number of threads, according to the text above; 0 for one on each CPU.
+    /// The number of threads, according to the text above; 0 for one thread per CPU.
     threads: Option<u64>,
     /// The last heading.
     heading: String,
     /// How to read tables of results, and the head of the current table.
     tables: Vec<Table>,
     table_head: Vec<String>,
-    /// Labels that the user set for all results.
+    /// Labels set by the user for all results.
     settings: Vec<Setting>,
     not_understood: NotUnderstood,
     lines: u64,
@@ -93,7 +93,7 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// Nothing read yet.
+    /// An importer that has not read anything yet.
     pub fn new(split: Split) -> Self {
         Self { sections: Sections::new(split), ..Self::default() }
     }
@@ -103,7 +103,7 @@ impl Importer {
         Self { tables, ..self }
     }
 
-    /// Adds labels that the text does not contain to results.
+    /// Adds labels to results that lack them in the text.
     pub fn with_settings(self, settings: Vec<Setting>) -> Self {
         Self { settings, ..self }
     }
@@ -145,7 +145,7 @@ impl Importer {
         Ok(())
     }
 
-    /// A text that is one output as a whole.
+    /// Imports a text that consists of a single output.
     fn take_whole(&mut self, tool: &'static str, read: impl FnOnce(&mut Sink)) {
         let at = self.sections.enter_section(None);
         let section = self.sections.get(at);
@@ -211,9 +211,9 @@ impl Importer {
                 self.close();
                 true
             }
-            // An output that began at a table's head continues in its rows.
+            // An output that began with a table's header continues in its rows.
             Kind::Ruler => true,
-            // A row first without its first cell, then whole.
+            // Try a row first without its first cell, then as a whole.
             Kind::Row if self.mapped(line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {
@@ -242,7 +242,7 @@ impl Importer {
         said.is_some()
     }
 
-    /// Whether a line is a table row that was read as specified by the user.
+    /// Whether a line is a table row that was read according to the user's description.
     fn mapped(&mut self, line: &Cleaned) -> bool {
         if line.kind == Kind::Ruler || self.tables.is_empty() {
             return false;
@@ -319,7 +319,7 @@ impl Importer {
     /// A table row without its first cell, which may name a machine.
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
-        // Only a row that belongs to some output may name one.
+        // Only a row that belongs to an output may name a machine.
         let begins = tools::all().any(|tool| opens(tool, rest, None));
         let open = self.open.as_ref().filter(|_| begins);
         if open.is_some_and(|open| self.sections.moves_to(label, open.section)) {
@@ -360,7 +360,7 @@ impl Importer {
         }
     }
 
-    /// Offers a line to the reader of the open output, then to every tool; whether one accepted it.
+    /// Offers a line to the reader of the open output, then to every tool; returns whether one of them accepted it.
     fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
         let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
         let fit = self.ask(&mut open, line);
@@ -378,7 +378,7 @@ impl Importer {
         fit == Fit::Taken || blank || self.open_with(line, label)
     }
 
-    /// Opens an output that begins with `line`, and ends the output open before it.
+    /// Opens an output that begins with `line`, and closes the previously open output.
     fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
         if line.text.trim().is_empty() {
             return true;
@@ -386,14 +386,14 @@ impl Importer {
         for (at, tool) in tools::all().enumerate() {
             let command = self.command.as_ref();
             let fresh = command.filter(|_| self.used.range((at, 0)..(at + 1, 0)).next().is_none());
-            // In a table the rows of several machines are below one command.
+            // In a table, the rows of several machines are below a single command.
             if !opens(tool, line, fresh) && (label.is_none() || !opens(tool, line, command)) {
                 continue;
             }
             self.close();
             let section = self.sections.enter_section(label);
             if self.sections.are_too_many() {
-                let what = format!("{MOST_MACHINES} machines, the limit of one import");
+                let what = format!("{MOST_MACHINES} machines, the maximum for one import");
                 self.error = Some(Error::TooMuch(what));
                 return true;
             }
@@ -458,13 +458,13 @@ impl Importer {
         if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {
             self.error = Some(too_many_entries());
         } else if self.entries > MOST_ENTRIES_IN_ALL {
-            let what = format!("{MOST_ENTRIES_IN_ALL} values, the limit of one import");
+            let what = format!("{MOST_ENTRIES_IN_ALL} values, the maximum for one import");
             self.error = Some(Error::TooMuch(what));
         }
     }
 
     fn add_unknown(&mut self, line: Line) {
-        // Brackets around JSON and rulers mean nothing by themselves.
+        // Brackets around JSON, and rulers, have no meaning by themselves.
         let text = line.text.trim();
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;
@@ -474,7 +474,7 @@ impl Importer {
 }
 
 fn too_many_entries() -> Error {
-    Error::TooMuch(format!("{MOST_ENTRIES} values for one machine, the limit of a record"))
+    Error::TooMuch(format!("{MOST_ENTRIES} values for one machine, the maximum for a record"))
 }
 
 /// An output with one known line.

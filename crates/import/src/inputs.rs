@@ -1,4 +1,4 @@
-//! Short texts from users with a slow machine (`tests/inputs`), each with the values that a person finds in it.
+//! Short texts from users with a slow machine (`tests/inputs`), each with the values that a human reader finds in it.
 
 use std::path::Path;
 
@@ -434,9 +434,9 @@ fn two_boards_one_after_the_other_are_refused() {
     assert_eq!(twice(board("X1", 16), board("X1", 32)), None);
 }
 
-/// Further kinds of pasted texts: files relative to a folder, load averages, IBM Z in two languages.
+/// Further kinds of pasted texts: files relative to a directory, load averages, IBM Z in two languages.
 mod further;
-/// Texts as people paste them.
+/// Texts as users paste them.
 mod pasted;
 
 #[test]

@@ -1,16 +1,16 @@
-//! Limits for one import, because a text may contain anything.
+//! Limits of one import, because a text may contain anything.
 
 /// Longest text, in bytes; the memory needed is proportional to it.
 pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 
-/// Longest line, in bytes. The longest line printed by any tool is a compact JSON document; a longer line is counted as not understood, and
-/// nothing of it is saved.
+/// Longest line, in bytes. The longest line printed by any tool is a compact JSON document; a longer line is counted as not understood and
+/// not saved.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
 /// Maximum number of results, facts and outputs in a record of one machine; a record with more would be refused when read.
 pub(crate) const MOST_ENTRIES: usize = 40_000;
 
-/// Maximum number of results, facts and outputs over all machines of one import; each needs some KiB.
+/// Maximum number of results, facts and outputs over all machines of one import; each uses a few KiB.
 pub(crate) const MOST_ENTRIES_IN_ALL: usize = 250_000;
 
 /// Maximum number of machines in one import.

@@ -5,7 +5,7 @@
 pub(crate) struct Line<'a> {
     /// Its number in the text, from 1.
     pub number: u64,
-    /// Its content, without line end, colours, quoting and Markdown decoration; indentation is kept.
+    /// Its content, without the line end, colors, quoting and Markdown decoration; indentation is kept.
     pub text: &'a str,
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn quote(line: &str) -> &str {
     line.char_indices().nth(LONGEST_QUOTE).map_or(line, |(end, _)| &line[..end])
 }
 
-/// An owned copy of a line, as far as an origin quotes it, for results combined at the end of the output.
+/// An owned copy of the part of a line quoted in an origin, for results combined at the end of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PendingLine {
     number: u64,
@@ -38,7 +38,7 @@ impl PendingLine {
     }
 }
 
-/// Whether a text seems to be cut off: it ends within a word or a number.
+/// Whether a text seems to be truncated: it ends within a word or a number.
 pub(crate) fn ends_open(text: &str) -> bool {
     match text.as_bytes().last() {
         Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || b".,-_/:=+".contains(last),
@@ -46,7 +46,7 @@ pub(crate) fn ends_open(text: &str) -> bool {
     }
 }
 
-/// A command line without the backslash that continues it on the next line, and whether it has one.
+/// A command line without its continuation backslash, and whether there was one.
 pub(crate) fn continued(command: &str) -> (&str, bool) {
     match command.strip_suffix('\\') {
         Some(command) => (command.trim_end(), true),

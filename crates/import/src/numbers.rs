@@ -9,7 +9,7 @@ fn is_separator(c: char) -> bool {
 /// anything else, including numbers too large for a `u64`.
 pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     let text = text.trim();
-    // Most numbers are digits alone, and few enough.
+    // Most numbers consist of a few digits.
     if text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit()) {
         return text.parse().ok();
     }
@@ -36,7 +36,8 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
 }
 
 /// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs twice and therefore separates groups of
-/// digits. So `1,234` is 1.234 here; if a tool prints only whole numbers, use [`parse_whole`]. Always finite.
+/// digits. Therefore, `1,234` is read as 1.234; if a tool prints only whole numbers, use
+/// [`parse_whole`]. Always finite.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
     parse_scaled(text, 0)
 }
@@ -57,7 +58,7 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
         return None;
     }
     let front = if front.is_empty() { 0 } else { parse_whole(front)? };
-    // Read as one number, it is rounded once.
+    // Parsed as a single number, the value is rounded only once.
     let value: f64 = format!("{front}.{fraction}0e{exponent}").parse().ok()?;
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
@@ -89,7 +90,8 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     Some((value, rest.trim_start()))
 }
 
-/// A number, and the power of two of its unit, if there is one: `1.3 MiB (40 instances)`, `36608K`. Other words after it may change the size.
+/// A number, and the power of two of its unit, if
+/// any: `1.3 MiB (40 instances)`, `36608K`. Other words after it may change the size.
 pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
@@ -99,7 +101,7 @@ pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     is_remark(behind).then_some((value, shift, unit))
 }
 
-/// A plain decimal number as the C locale prints it: digits, perhaps a sign, a point, an exponent. No `inf`, no `nan`.
+/// A plain decimal number in the C locale: digits, optionally a sign, a point, an exponent; neither `inf` nor `nan`.
 pub(crate) fn parse_plain(text: &str) -> Option<f64> {
     let number = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
     text.parse().ok().filter(|value: &f64| number && value.is_finite())

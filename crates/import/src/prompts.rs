@@ -1,4 +1,4 @@
-//! Prompts, command lines and headings: what terminals and documents add between the outputs.
+//! Prompts, command lines and headings, which terminals and documents add between the outputs.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ pub(crate) enum Mark<'a> {
     Prompt {
         /// Its host.
         host: Option<&'a str>,
-        /// Its folder, if the prompt shows the full path.
+        /// Its directory, if the prompt shows the full path.
         folder: Option<&'a str>,
         /// The command line; empty if nothing was typed.
         command: &'a str,
     },
-    /// A command line without a prompt, or after a bare `#` that could also begin a comment: it begins with the name of a known tool and looks
-    /// like a command line for it.
+    /// A command line without a prompt, or after a bare `#` that could also begin a comment: it begins with the name of a known tool and
+    /// has the form of a command line for that tool.
     Command(&'a str),
     /// A heading of a document.
     Heading {
@@ -36,11 +36,11 @@ const LONGEST_PROMPT: usize = 160;
 const NAMELESS: &[&str] =
     &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
 
-/// The kind of `line`. `in_fence`: it is in a code block, where `#` does not begin a heading.
+/// The kind of `line`. `in_fence` means that the line is in a code block, in which `#` does not begin a heading.
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
-    // A time may stand before it.
+    // It may be preceded by a time.
     let timed = text.get(2..3) == Some(":") || text.starts_with('[') && text.get(3..4) == Some(":");
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
     let host = split_host(text).or_else(|| split_host(rest).filter(|_| timed));
@@ -124,7 +124,7 @@ fn is_user(user: &str) -> bool {
         && user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\\' | '+'))
 }
 
-/// The host at the beginning of `host:~/dir`, `host dir`, `host ~>`; the rest must look like a folder.
+/// The host at the beginning of `host:~/dir`, `host dir`, `host ~>`; the rest must look like a directory.
 fn host_name(rest: &str) -> Option<&str> {
     let end =
         rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
@@ -191,7 +191,7 @@ fn bare_prompt(text: &str) -> Option<&str> {
     let spaced = rest.len() > command.len();
     let begins =
         command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
-    // `$HOME` in a text and `%CPU` in a table are not prompts, nor is a head of perf's.
+    // `$HOME` in a text and `%CPU` in a table are not prompts, nor is a header printed by perf.
     let head = command.starts_with("tma_");
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
@@ -213,17 +213,17 @@ pub(crate) fn remote_host(command: &str) -> Option<&str> {
     host.rsplit('@').next().filter(|name| is_user(name) && is_telling(name))
 }
 
-/// Words before a command that change only how it is run.
+/// Words before a command that only change the way in which it is run.
 const RUNNERS: &[&str] = &[
     "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
     "timeout",
 ];
 
-/// Whether `text` looks like a command line of a known tool, not like prose that begins with its name.
+/// Whether `text` looks like a command line of a known tool, and not like prose that begins with the tool's name.
 pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
-    // Bounded: nobody puts more before a command.
+    // Bounded: in practice, commands have no more prefixes.
     for _ in 0..12 {
         let Some(word) = words.next() else { return false };
         let next = words.peek().copied();
@@ -246,8 +246,8 @@ pub(crate) fn is_command(text: &str) -> bool {
     false
 }
 
-/// Whether the first line of a code block, if it is nothing else, may be the command that printed the rest: the name or path of a program and at
-/// least one further word.
+/// Whether the first line of a code block, if not otherwise recognized, may be the command that printed the rest: the name or path of a
+/// program and at least one further word.
 pub(crate) fn may_be_command(text: &str) -> bool {
     let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "./_-~+".contains(c);
@@ -258,7 +258,7 @@ pub(crate) fn may_be_command(text: &str) -> bool {
         && !text.trim_end().ends_with([':', '.'])
 }
 
-/// The number of threads according to this text, if it contains one; 0 for one on each CPU.
+/// The number of threads according to this text, if any; 0 for one thread per CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
     // Most lines lack the words.
     let is_word =

@@ -23,7 +23,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real")
 }
 
-/// All texts below a folder, by name.
+/// All texts below a directory, by name.
 fn texts(folder: &Path) -> Vec<Text> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -110,7 +110,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What identifies an element of a list: its number or name, or the place of a cache; otherwise its index in the list.
+/// The identity of an element in a list: its number or name, or the place of a cache; otherwise, its index in the list.
 fn identity(one: &Value, at: usize) -> String {
     let field = |name: &str| one.get(name).map(plain);
     let cache = || Some(format!("L{} {} of {}", field("level")?, field("kind")?, field("cpus")?));
@@ -127,7 +127,7 @@ fn import(text: &[u8]) -> Result<Vec<Imported>, Error> {
     importer.finish()
 }
 
-/// All values imported from a text; none if the text is refused.
+/// All values imported from a text; empty if the text is refused.
 pub(crate) fn read(text: &[u8]) -> Figures {
     let mut figures = Figures::default();
     for imported in import(text).unwrap_or_default() {
@@ -151,7 +151,7 @@ fn add(figures: &mut Figures, imported: Imported) {
     figures.walk("state", "", &json(serde_json::to_value(&record.conditions.before)));
 }
 
-/// A whole table: the values, and what was not read.
+/// A complete table: the values, and the lines that were not read.
 fn table(text: &[u8]) -> String {
     let mut said = String::new();
     let mut importer = Importer::new(Split::Hosts);
@@ -219,7 +219,8 @@ fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
     (said.lines().filter_map(what).collect(), unknown)
 }
 
-/// The output of the installed tools (`capture` in the folder LINESPEED_TEST_TODAY) is read like that of some known version.
+/// The output of the installed tools (`capture` in the directory LINESPEED_TEST_TODAY) is read like the output of some known
+/// version.
 #[test]
 #[ignore = "needs what the tools of this machine print: ./test tools"]
 fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {

@@ -28,7 +28,7 @@ pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
     words.split('|').any(|known| known == word)
 }
 
-/// Whether a line stands for omitted lines.
+/// Whether a line is an ellipsis for omitted lines.
 pub(crate) fn is_elision(text: &str) -> bool {
     let bare = text.trim().trim_matches(['[', ']', '<', '>', '(', ')', ' ', '-', '/', '*', '#', ':']);
     is_one_of(
@@ -52,7 +52,7 @@ pub(crate) fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Ite
     rows.iter().filter_map(|row| row.as_slice().try_into().ok())
 }
 
-/// What a word is called in records: `cs=context-switches|faults=page-faults`.
+/// The name of a word in records: `cs=context-switches|faults=page-faults`.
 pub(crate) fn renamed(names: &'static str, word: &str) -> Option<&'static str> {
     names.split('|').find_map(|name| name.strip_prefix(word)?.strip_prefix('='))
 }
@@ -67,7 +67,7 @@ pub(crate) fn find_start<'t, T: Copy>(table: &[(&str, T)], text: &'t str) -> Opt
     table.iter().find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
 }
 
-/// The words of a text, each parsed in the same way; `None` if one cannot be.
+/// The words of a text, each parsed in the same way; `None` if a word cannot be parsed.
 pub(crate) fn all<'a, T>(
     words: impl IntoIterator<Item = &'a str>,
     read: impl Fn(&'a str) -> Option<T>,
@@ -88,7 +88,7 @@ pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
     numbers::parse_scaled(number, find(units, unit)?)
 }
 
-/// How long something ran: wall time, or time in a state on CPUs.
+/// A run time: wall time, or time in a state on CPUs.
 pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seconds: f64) -> Measurement {
     let place = Labels::new().with_known(Label::Workload, workload).with_known(Label::State, state);
     let metric = if state.is_some() { metrics::WORKLOAD_CPU_TIME } else { metrics::WORKLOAD_TIME };
@@ -141,7 +141,7 @@ impl Document {
         !self.text.is_empty()
     }
 
-    /// Its value; `None` if it is cut off or damaged.
+    /// Its value; `None` if the document is truncated or damaged.
     pub(crate) fn value(&self) -> Option<Value> {
         serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
     }

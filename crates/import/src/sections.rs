@@ -1,4 +1,4 @@
-//! Finds the machine for each part of a text: from the host names in prompts, and from the divisions given by the user.
+//! Finds the machine for each part of a text, from the host names in prompts and the divisions specified by the user.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Section {
     pub host: Option<String>,
     /// The first label of an accepted table row, and its line.
     pub label: Option<(String, u64)>,
-    /// What was read from its outputs.
+    /// The data read from its outputs.
     pub draft: Draft,
     /// Its outputs.
     pub outputs: Vec<Output>,
@@ -43,12 +43,12 @@ pub(crate) struct Sections {
     /// The headings above, outermost first: level, words, and division.
     headings: Vec<(u8, String, Option<usize>)>,
     division: Option<usize>,
-    /// The last line matched by [`Split::Lines`], until an output turns it into a division: a name, or a line that begins a new machine each
+    /// The last line matched by [`Split::Lines`], until an output makes it a division: a name, or a line that begins a new machine each
     /// time.
     begun: Option<(String, bool)>,
     /// The last name of such a line, in lower case.
     named: Option<String>,
-    /// Divisions by their names in lower case, and how many times each name was given.
+    /// Divisions by their names in lower case, and the number of occurrences of each name.
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
@@ -82,7 +82,7 @@ impl Sections {
         self.host = Some(host.to_owned());
     }
 
-    /// The host on which the current command runs, if it is another one.
+    /// Sets the host on which the current command runs, if it is a remote host.
     pub(crate) fn set_remote(&mut self, host: Option<&str>) {
         self.remotes |= host.is_some();
         self.remote = host.map(str::to_owned);
@@ -93,14 +93,14 @@ impl Sections {
         if !matches!(self.split, Split::Headings) {
             return;
         }
-        // Its machine is not the one in a prompt above it.
+        // Its machine is not the one in the prompt above.
         self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.find_division(text, Some(level));
         self.headings.push((level, text.to_owned(), known));
     }
 
-    /// Takes a line before any other processing; returns whether it begins another machine.
+    /// Examines a line before any other processing; returns whether it begins another machine.
     pub(crate) fn divide_at(&mut self, text: &str) -> bool {
         let Split::Lines(expression) = &self.split else { return false };
         let Some(found) = expression.captures(text) else { return false };
@@ -139,7 +139,7 @@ impl Sections {
         self.find_or_add((Some(division), None))
     }
 
-    /// Whether `label` belongs to another section than this one.
+    /// Whether `label` belongs to a section other than this one.
     pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
         matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section
     }
@@ -149,7 +149,7 @@ impl Sections {
         &mut self.sections[section]
     }
 
-    /// A text ended at its line `number` without a line end, so that the line may be incomplete.
+    /// Marks line `number`, at which a text ended without a line end, as possibly incomplete.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
             // A line cut before its values does not belong to the output.
@@ -163,13 +163,13 @@ impl Sections {
                 lscpu.cut_flags |=
                     flags.is_some_and(|fact| (&*fact.origin.text, fact.origin.line) == (text, number));
             }
-            let note = format!("{text} ends in the middle of line {number}; its last value may be cut off");
+            let note = format!("{text} ends in the middle of line {number}; the last value may be truncated");
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
                 // A combination of several lines also lacks the last one's part.
                 let from = if is_summed(m) { first } else { number };
                 if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
-                    let why = "may be cut off: the text ends in the middle of this line";
+                    let why = "may be truncated: the text ends in the middle of this line";
                     m.doubt.get_or_insert_with(|| why.into());
                 }
             }
@@ -186,8 +186,8 @@ impl Sections {
         !matches!(self.split, Split::Hosts | Split::Files)
     }
 
-    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as those with
-    /// one host's prompts in the same division.
+    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as outputs in
+    /// the same division with the prompts of a single host.
     pub(crate) fn finish(self) -> Vec<Section> {
         let mut counts: HashMap<Option<String>, (usize, usize)> = HashMap::new();
         for section in &self.sections {
@@ -223,7 +223,7 @@ impl Sections {
         let name = if *given == 1 { name } else { format!("{name} {given}") };
         self.by_name.entry(name.to_lowercase()).or_insert(self.divisions.len());
         self.divisions.push(Division { words: split_words(&name), name, level });
-        // It may be the division of names that had none before, or make them ambiguous.
+        // It may match names that had no division before, or make them ambiguous.
         self.found.clear();
         self.divisions.len() - 1
     }
@@ -302,7 +302,7 @@ fn split_words(name: &str) -> Vec<String> {
     words.filter(|word| word[0].is_alphanumeric()).map(|word| word.iter().collect()).collect()
 }
 
-/// Counts a line that is not understood, and saves the first of them.
+/// Counts a line that is not understood, and saves the first such lines.
 pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
@@ -317,7 +317,7 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
 /// The source of a result combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
-/// Whether a result is combined from many lines, so that the last of them may be missing.
+/// Whether a result is combined from many lines, of which the last may be missing.
 fn is_summed(m: &Measurement) -> bool {
     m.metric.family() == "wakeup"
         || matches!(m.metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)

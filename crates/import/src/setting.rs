@@ -1,4 +1,4 @@
-//! A label given by the user for all results in a text that have none: `threads=32`.
+//! A label specified by the user for all results in a text that lack it: `threads=32`.
 
 use record::{Key, Label, Measurement};
 
@@ -9,7 +9,7 @@ use crate::tools::published::parse_label;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting(Label, Key);
 
-/// It cannot be set.
+/// The label cannot be set.
 #[derive(Debug, thiserror::Error)]
 #[error("--set {0}: {1}; use KEY=VALUE, such as threads=32")]
 pub struct SettingError(String, String);
@@ -19,7 +19,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// There is no such key, or it cannot have this value.
+    /// There is no such key, or the key cannot have this value.
     pub fn parse(text: &str) -> Result<Self, SettingError> {
         let wrong = |why: String| SettingError(text.to_owned(), why);
         let (name, value) = text.split_once('=').ok_or_else(|| wrong("a value is missing".to_owned()))?;
@@ -29,7 +29,7 @@ impl Setting {
         Ok(Self(label, value))
     }
 
-    /// Adds it to a result that may have this key but does not.
+    /// Adds the label to a result that may have this key but lacks it.
     pub(crate) fn apply(&self, m: &mut Measurement) {
         if m.metric.keys().contains(&self.0) {
             let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str()).to_owned();

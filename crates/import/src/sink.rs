@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::facts::{Fact, Facts};
 use crate::line::{Line, quote};
 
-/// What was read from the outputs of one machine so far, before it becomes a record.
+/// The values read from the outputs of one machine so far, before they become a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     /// The plain fields of the inventory. Lists that need more than one output (CPUs, nodes, caches) are combined at the end.
@@ -25,16 +25,16 @@ pub(crate) struct Draft {
     pub contradictions: Vec<Contradiction>,
     /// Facts from inventory tools, before they are combined.
     pub facts: Facts,
-    /// The state of the machine, as far as tools report it.
+    /// The state of the machine, if reported by tools.
     pub state: Snapshot,
     /// The version of the current output's tool, if it contains one.
     pub version: Option<String>,
-    /// The number of memory devices before the output, and in it so far.
+    /// The number of memory devices before the current output, and those found in it so far.
     pub devices: (usize, BTreeSet<usize>),
 }
 
 impl Draft {
-    /// Adds the findings from another text, or another part of this one, on the same machine.
+    /// Adds the data from another text on the same machine, or from another part of this text.
     pub(crate) fn absorb(&mut self, other: Draft) {
         self.inventory.extend(other.inventory);
         self.measurements.extend(other.measurements);
@@ -76,13 +76,13 @@ impl Draft {
     }
 }
 
-/// Two lists, one after the other.
+/// Concatenates two lists.
 fn joined<T, L: Extend<T> + IntoIterator<Item = T>>(mut mine: L, more: L) -> L {
     mine.extend(more);
     mine
 }
 
-/// Merges two parts of one document: the first, with whatever only the second contains; lists are concatenated.
+/// Merges two parts of one document: the first, with all values that only the second contains; lists are concatenated.
 pub(crate) fn fill(mine: Value, others: Value) -> Value {
     match (mine, others) {
         (Value::Object(mut mine), Value::Object(others)) => {
@@ -92,7 +92,7 @@ pub(crate) fn fill(mine: Value, others: Value) -> Value {
             }
             Value::Object(mine)
         }
-        // An entry with a number is one thing, whoever lists it.
+        // Entries with the same number are the same entry, regardless of their source.
         (Value::Array(mine), Value::Array(mut others))
             if mine.iter().chain(&others).all(|one| !one["id"].is_null()) =>
         {
@@ -125,7 +125,7 @@ pub(crate) struct Sink<'a> {
     pub under: Option<String>,
     /// The comment above the command.
     pub note: Option<String>,
-    /// The number of threads according to the text above, if the output does not contain it; 0 for one on each CPU.
+    /// The number of threads according to the text above, if the output does not contain it; 0 for one thread per CPU.
     pub threads: Option<u64>,
 }
 
@@ -208,7 +208,7 @@ impl<'a> Sink<'a> {
         Fact { value, origin: self.origin(line) }
     }
 
-    /// The content of a machine's file, beginning at `line`; under `log:KIND` a line of the kernel's log, and its reason.
+    /// Adds the content of a system file, beginning at `line`; `log:KIND` adds a line of the kernel's log and its reason.
     pub(crate) fn add_file(&mut self, path: String, text: String, line: Line) {
         let fact = Fact { value: text, origin: self.origin(line) };
         self.taken += 1;
@@ -241,7 +241,8 @@ impl<'a> Sink<'a> {
                 facts.files.insert(path, Fact { value, origin });
                 return;
             }
-            // Of a file quoted both in part and whole, the whole; of a list of siblings the one before some went offline.
+            // Keep the whole file if it is quoted both in part and as a whole, and the list of siblings before some
+            // went offline.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
             let siblings = path.contains("/topology/") && parts(known).1 >= parts(&fact).1;
@@ -260,7 +261,7 @@ impl<'a> Sink<'a> {
         facts.files.insert(path, fact);
     }
 
-    /// Notes two statements that cannot both be true.
+    /// Records two contradictory statements.
     pub(crate) fn contradict(&mut self, says: String, origins: Vec<Origin>) {
         self.draft.contradictions.push(Contradiction { says, origins });
     }

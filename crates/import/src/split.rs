@@ -8,26 +8,26 @@ const MOST_REGEX: usize = 1 << 20;
 /// How a text is divided into machines, in addition to the host names in its prompts.
 #[derive(Clone, Debug, Default)]
 pub enum Split {
-    /// Nothing else.
+    /// Only by host names.
     #[default]
     Hosts,
     /// Each file is a separate machine.
     Files,
-    /// A heading names the machine of the outputs below it, as does the first cell of a table's row. Headings of one
-    /// level that begin with the same words are one machine.
+    /// A heading specifies the machine of the outputs below it, as does the first cell of a table row. Headings of one
+    /// level that begin with the same words are the same machine.
     Headings,
-    /// A line that matches this expression begins a machine; its first group is the name of the machine, and without a group each such line
+    /// A line that matches this expression begins a machine; its first group is the name of the machine; without a group, each such line
     /// begins a new machine.
     Lines(Regex),
 }
 
-/// The division was not understood.
+/// The division is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
-    /// It is empty.
+    /// The expression is empty.
     #[error("--split is empty; use files, headings or a regular expression")]
     Empty,
-    /// It is no regular expression.
+    /// The text is not a valid regular expression.
     #[error("--split {0:?} is not a regular expression: {1}; files and headings also work")]
     Expression(String, regex_lite::Error),
 }
@@ -37,7 +37,7 @@ impl Split {
     ///
     /// # Errors
     ///
-    /// It is none of these.
+    /// The text is none of these.
     pub fn parse(text: &str) -> Result<Self, SplitError> {
         match text {
             "files" => Ok(Self::Files),

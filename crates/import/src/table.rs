@@ -1,4 +1,4 @@
-//! Tables of results that a user describes: `layer.time: heading=layer, cols=bound, unit=ticks`.
+//! Tables of results, as described by the user: `layer.time: heading=layer, cols=bound, unit=ticks`.
 
 use record::metrics;
 
@@ -8,7 +8,7 @@ use crate::numbers::parse_decimal;
 #[derive(Clone, Debug)]
 pub struct Table {
     metric: &'static metrics::Definition,
-    /// The keys for the first cell of a row, the head of a column, and the heading above the table.
+    /// The keys for the first cell of a row, the header of a column, and the heading above the table.
     keys: [Option<String>; 3],
     /// The only column to read.
     col: Option<String>,
@@ -22,10 +22,10 @@ pub struct Table {
 /// Why a table description is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// It does not begin with a metric.
+    /// The description does not begin with a metric.
     #[error("--table {0:?}: use METRIC: rows=KEY, cols=KEY, unit=UNIT; linespeed explain lists the metrics")]
     NoMetric(String),
-    /// A part is not understood.
+    /// A part of the description is not understood.
     #[error(
         "--table: {1:?} does not apply to {0}; use rows=, cols=, heading= with one of its keys ({2}) or machine, \
          col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE"
@@ -41,7 +41,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// There is no such metric, or it has no such key.
+    /// There is no such metric, or the metric has no such key.
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let named = text.split_once(':').and_then(|(name, parts)| Some((metrics::find(name.trim())?, parts)));
         let (metric, parts) = named.ok_or_else(|| TableError::NoMetric(text.to_owned()))?;
@@ -70,7 +70,8 @@ impl Table {
         Ok(table)
     }
 
-    /// The results in a row: the machine if a part names it, the metric, and each result in the form of a published one.
+    /// The results in a row: the machine if a part specifies it, the metric, and each result in the form of a published
+    /// result.
     pub(crate) fn figures(
         &self,
         head: &[String],
@@ -83,7 +84,7 @@ impl Table {
         {
             return figures;
         }
-        // Layers are published in ticks, and their metric calls them cycles.
+        // Published results of layers are in ticks; their metric calls them cycles.
         let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         for (column, cell) in head.iter().zip(cells).skip(usize::from(self.keys[0].is_some())) {

@@ -1,6 +1,6 @@
 //! Runs every usable kernel twice, with little and with more work, between calls of an empty function that an
-//! instruction counter can see (callgrind's dumps, qemu's log). Prints a line for each kernel in the order in
-//! which they ran: its name and the instructions that the second run is declared to have beyond the first.
+//! instruction counter recognizes (callgrind's dumps, qemu's log). Prints one line per kernel, in execution order: its
+//! name, and the declared number of additional instructions in the second run.
 
 #[path = "../tests/counts/driver.rs"]
 mod driver;
@@ -9,12 +9,12 @@ use std::fmt::Write;
 
 use driver::{Case, Memory, Run};
 
-/// What the counter looks for: one call before, one between and one after the two runs of a kernel.
+/// The mark that the counter looks for: called before, between and after the two runs of a kernel.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn linespeed_count_mark() {
-    // SAFETY: does nothing. It keeps the call, and is no call itself: the function must be seen once each
-    // time.
+    // SAFETY: the assembly is empty. It prevents the call from being optimized away without being a call itself,
+    // because the function must be seen exactly once each time.
     unsafe { std::arch::asm!("nop", options(nomem, nostack, preserves_flags)) };
 }
 
@@ -22,7 +22,7 @@ fn main() {
     let mut memory = Memory::new();
     let mut list = String::new();
     for case in Case::all().filter(Case::usable) {
-        // The first run may do what the next ones need not.
+        // The first run may include one-time work that later runs do not need.
         memory.run(&case, Run::Few);
         linespeed_count_mark();
         memory.run(&case, Run::Few);

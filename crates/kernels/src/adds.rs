@@ -1,9 +1,9 @@
-//! Dependent adds as a leaf function whose bytes can run anywhere: measures the core's clock if [`crate::chain::ADD`] cannot be called, as in a
-//! kernel.
+//! Dependent adds as a leaf function whose bytes can run anywhere. It measures the core's clock if
+//! [`crate::chain::ADD`] cannot be called, as in a kernel.
 //!
-//! Like [`crate::primes`] it is position-independent, without stack, vectors or calls, with nothing but its
-//! argument as input. An iteration is that of [`crate::chain::ADD`]: [`ADDS`] adds of two registers, each waiting
-//! for the one before, and the two instructions of the loop.
+//! Like [`crate::primes`], it is position-independent, uses no stack, vectors or calls, and has its argument as the
+//! only input. An iteration is the same as in [`crate::chain::ADD`]: [`ADDS`] register-to-register adds, each dependent
+//! on the previous one, and the two loop instructions.
 
 use crate::leaf::leaf;
 
@@ -50,28 +50,29 @@ unsafe extern "C" {
     static linespeed_adds_end: u8;
 }
 
-/// Runs this many iterations of [`ADDS`] adds; none when 0.
+/// Runs this many iterations of [`ADDS`] adds; none if 0.
 pub fn run(iterations: u64) {
-    // SAFETY: the routine touches no memory and only registers that its calling convention lets it change, and ends
-    // after `iterations` rounds.
+    // SAFETY: the routine accesses no memory, changes only registers that its calling convention permits, and ends
+    // after `iterations` iterations.
     unsafe { linespeed_adds(iterations) }
 }
 
-/// The machine code of the routine, from its first instruction to its last; it starts on a 64-byte boundary. It takes the number of iterations
-/// (rdi, x0) by the C calling convention, and changes only caller-saved registers.
+/// The machine code of the routine, from its first instruction to its last; it starts on a 64-byte boundary. It follows
+/// the C calling convention, with the number of iterations as argument (rdi, x0), and changes only caller-saved
+/// registers.
 pub fn code() -> &'static [u8] {
     let start = linespeed_adds as *const u8;
     let bytes = (&raw const linespeed_adds_end).addr() - start.addr();
-    // SAFETY: both symbols stand in one section, the end after the start, and code is readable.
+    // SAFETY: both symbols are in one section, the end after the start, and code is readable.
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
-/// Where in [`code`] its return begins, the last instruction.
+/// The offset in [`code`] of its last instruction, the return.
 pub fn return_at() -> usize {
     code().len() - if cfg!(target_arch = "x86_64") { 1 } else { 4 }
 }
 
-/// Fails unless there is a return instruction.
+/// Panics unless there is a return instruction at `at`.
 #[cfg(test)]
 pub(crate) fn assert_return(code: &[u8], at: usize) {
     let ret: &[u8] = if cfg!(target_arch = "x86_64") { &[0xc3] } else { &[0xc0, 0x03, 0x5f, 0xd6] };

@@ -1,9 +1,10 @@
-//! AES in infinite garble extension mode, driven by tables: what OpenSSL 1.1 measures as `aes-256 ige`.
+//! Table-driven AES in infinite garble extension mode, measured by OpenSSL 1.1 as `aes-256 ige`.
 //!
-//! It uses no AES instructions and no library, so the result compares cores: loads that hit the first-level cache, shifts and exclusive-ors, in
-//! one dependency chain across blocks. Portable Rust with four tables of 1 KiB, as in the reference implementation of table-driven AES, which
-//! OpenSSL compiles on aarch64. On x86-64, OpenSSL's assembly processes single blocks with one small table and more arithmetic, so that fewer
-//! cache lines reveal the key: published x86-64 results are from that code, and are lower than those of this one on the same machine.
+//! It uses no AES instructions and no library, so the result compares cores: loads that hit the first-level cache,
+//! shifts and XORs, in one dependency chain across blocks. It is portable Rust with four tables of 1 KiB, as in the
+//! reference implementation of table-driven AES, which OpenSSL compiles on aarch64. On x86-64, OpenSSL's assembly
+//! processes single blocks with one small table and more arithmetic, so that fewer cache lines reveal the key.
+//! Published x86-64 results are from that code, and are lower than those of this code on the same machine.
 //!
 //! This code is not secure: table look-ups leak keys through the cache.
 
@@ -14,7 +15,7 @@ use tables::{ENCRYPT, S_BOX};
 /// Bytes of a block.
 pub const BLOCK: usize = 16;
 
-/// The rounds of a 256-bit key, and the round keys of the longest.
+/// The number of rounds for a 256-bit key, which is the maximum.
 const MOST_ROUNDS: usize = 14;
 
 /// A block as four columns, the first row in the highest byte.
@@ -61,7 +62,7 @@ fn expand(key: &[u8]) -> Key {
     Key { round_keys, rounds }
 }
 
-/// One column: what its four rows become, together.
+/// The combined result of the four rows of one column.
 #[inline(always)]
 fn mix(tables: &[[u32; 256]; 4], rows: [u8; 4]) -> u32 {
     tables[0][usize::from(rows[0])]
@@ -75,11 +76,11 @@ fn xor(a: State, b: State) -> State {
     [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
 }
 
-/// The block cipher: rows come from the columns 0 to 3 further on (FIPS 197 §5.1.2).
+/// The block cipher: row i is taken from the column i positions further on (FIPS 197 §5.1.2).
 #[inline(always)]
 fn encrypt_block(key: &Key, block: State) -> State {
     let (words, bytes) = (&ENCRYPT.0, &S_BOX.0);
-    // The four bytes that the column `i` is made of.
+    // The four bytes that form the column `i`.
     let rows = |state: State, i: usize| {
         [
             (state[i] >> 24) as u8,
@@ -114,8 +115,8 @@ fn store(state: State, bytes: &mut [u8]) {
     }
 }
 
-/// Encrypts `input` into `output`. The mode: `cᵢ = E(mᵢ ⊕ cᵢ₋₁) ⊕ mᵢ₋₁`, with c₀ and m₀ the two halves of `iv`,
-/// which afterwards holds the last c and m, so that a message can be processed in parts.
+/// Encrypts `input` into `output`. The mode is `cᵢ = E(mᵢ ⊕ cᵢ₋₁) ⊕ mᵢ₋₁`, where c₀ and m₀ are the two halves of `iv`.
+/// Afterwards, `iv` contains the last c and m, so that a message can be processed in parts.
 ///
 /// # Panics
 /// If the lengths differ or are not whole blocks.

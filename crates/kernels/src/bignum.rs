@@ -1,8 +1,9 @@
-//! Long numbers in a decimal base: two calculations that are common `bc` benchmarks, a power and π.
+//! Long numbers in a decimal base, for two calculations that are common `bc` benchmarks: a power and π.
 //!
-//! A number is a slice of [`Limb`]s below [`BASE`], lowest first, in memory provided by the caller. Decimal like `bc`'s numbers, with `bc`'s
-//! algorithms (Karatsuba's product, powers from the lowest bit up, its library's arctangent), but with 18 digits per limb instead of one: the
-//! same work done efficiently, so it is faster than `bc`. Nearly all of it is double-word multiplication and carries.
+//! A number is a slice of [`Limb`]s below [`BASE`], lowest first, in memory provided by the caller. Numbers are decimal
+//! and use the same algorithms as in `bc` (Karatsuba multiplication, powers from the lowest bit up, the arctangent of
+//! its library), but with 18 digits per limb instead of one. It is therefore faster than `bc`. Nearly all of the work
+//! is double-word multiplication and carries.
 
 mod divide;
 mod limb;
@@ -20,12 +21,12 @@ pub const POWER: (u32, u32) = (7, 999_999);
 /// [`check`] of that power: 7⁹⁹⁹⁹⁹⁹ modulo 2⁶¹ − 1.
 pub const POWER_CHECK: u64 = 1_551_305_960_039_184_760;
 
-/// Limbs that [`power`] needs for [`POWER`]: of the result and of scratch.
+/// Limbs that [`power`] needs for [`POWER`]: for the result and for scratch space.
 pub fn power_limbs() -> (usize, usize) {
     limbs_for_power(POWER.0, POWER.1)
 }
 
-/// Limbs that [`power`] needs for any power: of the result (a few more than it will have) and of scratch.
+/// Limbs that [`power`] needs for any power: for the result (a few more than necessary) and for scratch space.
 pub fn limbs_for_power(base: u32, exponent: u32) -> (usize, usize) {
     let digits = f64::from(base.max(1)).log10() * f64::from(exponent);
     let result = (digits / LIMB_DIGITS as f64) as usize + 3;
@@ -45,7 +46,7 @@ pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]
     result[0] = 1;
     square[0] = Limb::from(base);
     let (mut limbs, mut square_limbs) = (1, 1);
-    // The first factor is copied: a product with 1 would be no work that bc does.
+    // The first factor is copied, because bc does not compute a product with 1.
     let mut begun = false;
     let mut left = exponent;
     while left > 0 {
@@ -89,7 +90,8 @@ fn significant(number: &[Limb]) -> usize {
     number.iter().rposition(|limb| *limb != 0).map_or(0, |last| last + 1)
 }
 
-/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to verify a result. (A wrong one passes once in 2·10¹⁸ times.)
+/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to verify a result. (The probability that a wrong
+/// result passes is 1 in 2·10¹⁸.)
 pub fn check(number: &[Limb]) -> u64 {
     const PRIME: u64 = (1 << 61) - 1;
     number.iter().rev().fold(0, |rest, limb| {
@@ -106,7 +108,7 @@ mod tests {
 
     fn power_text(base: u32, exponent: u32) -> String {
         let (limbs, scratch) = limbs_for_power(base, exponent);
-        // Not zero at first: what was there must not matter.
+        // Not zero at first, because previous contents must not matter.
         let (mut result, mut scratch) = (vec![BASE - 1; limbs], vec![BASE - 1; scratch]);
         let used = power(base, exponent, &mut result, &mut scratch);
         assert!(used <= limbs && (used == 1 || result[used - 1] != 0), "{base}^{exponent}: {used} limbs");

@@ -1,4 +1,5 @@
-//! One conditional branch per item, dependent on data: the time with random bits minus that with periodic bits is the cost of mispredictions.
+//! One data-dependent conditional branch per item. The difference between the time with random bits and the time with
+//! periodic bits is the cost of mispredictions.
 
 use std::arch::asm;
 
@@ -25,14 +26,15 @@ pub const BRANCHES: Branches = Branches {
     run: branches,
 };
 
-/// x86-64: test, branch, count, next byte, and the two of the loop. aarch64: load with step, test and branch
-/// in one, count, and the two of the loop.
+/// x86-64: test, branch, count, next byte, and the two loop instructions. aarch64: load with increment, combined test
+/// and branch, count, and the two loop instructions.
 const INSTRUCTIONS: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
 /// Branches on the lowest bit of each of `count` bytes at `bits` and returns the number of set bits.
 ///
-/// Both arms have the same instructions, each with its own loop end and exit, so that mispredictions are the only difference between inputs;
-/// nothing here can become a conditional move. Predictors memorise thousands of outcomes, so use fresh random bytes each time.
+/// Both arms have the same instructions, each with its own loop end and exit, so that mispredictions are the only
+/// difference between inputs and no compiler can use a conditional move. Predictors memorize thousands of outcomes, so
+/// use fresh random bytes each time.
 ///
 /// # Safety
 /// `bits` must be readable for `count` bytes.
@@ -42,8 +44,7 @@ pub unsafe fn branches(bits: *const u8, count: u64) -> u64 {
     }
     let set: u64;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads `count` bytes from `bits`, which the caller vouches for, and writes only the registers
-    // named.
+    // SAFETY: reads `count` bytes from `bits`, which the caller guarantees, and writes only the named registers.
     unsafe {
         asm!(
             ".p2align 6",
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_branch_follows_the_lowest_bit() {
-        // Other bits must not steer it: data made of random bytes would be half as random as thought.
+        // Other bits must not affect the branch; otherwise, random bytes would be less random than assumed.
         let bits: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for count in [0, 1, 2, 3, 17, 1000] {
             let set = bits[..count].iter().filter(|byte| *byte & 1 == 1).count() as u64;

@@ -1,40 +1,43 @@
-//! Chains of integer operations: a dependent chain takes a known number of cycles, so its time gives the core clock; nops give the number of
-//! instructions issued per cycle.
+//! Chains of integer operations. A dependent chain takes a known number of cycles, so its time yields the core clock.
+//! Nops yield the number of instructions issued per cycle.
 
 use crate::Work;
 
-/// A loop without memory accesses and arguments.
+/// A loop without memory accesses or data arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain {
     /// Its name.
     pub name: &'static str,
-    /// The work of one iteration; `operations` are the unrolled instructions, without the two of the loop.
+    /// The work of one iteration; `operations` are the unrolled instructions, without the two loop instructions.
     pub work: Work,
     /// Runs this many iterations; none if 0.
     pub run: fn(iterations: u64),
 }
 
 /// 256 dependent register-to-register adds per iteration: one cycle each on every core since the Pentium except POWER, so adds per second equal
-/// the core clock in Hz. Both operands are registers because some cores (Golden Cove and later) execute two or more chained adds of an immediate
-/// per cycle, which makes 4 GHz look like 8. The loop counter is not part of the chain; on a core that executes one instruction per cycle, the
-/// loop's two instructions are below 1 %.
+/// the core clock in Hz. Both operands are registers because some cores (Golden Cove and later) execute two or more
+/// chained adds of an immediate per cycle, so that 4 GHz would appear as 8 GHz. The loop counter is not part of the
+/// chain; on a core that executes one instruction per cycle, the two loop instructions account for less than 1 % of the
+/// time.
 pub const ADD: Chain = Chain { name: "add", work: Work::in_registers(256 + 2, 256), run: loops::add };
 
 /// 32 dependent 64-bit multiplications per iteration. Their latency is a whole number of cycles on every core
-/// ([`MULTIPLY_CYCLES`]), so this is a second measurement of the clock that shares no execution unit with [`ADD`]: the ratio of the two times per
-/// operation must be a whole number.
+/// ([`MULTIPLY_CYCLES`]), so this is a second measurement of the clock that shares no execution unit with [`ADD`]. The
+/// ratio of the two times per operation must be a whole number.
 pub const MULTIPLY: Chain =
     Chain { name: "multiply", work: Work::in_registers(32 + 2, 32), run: loops::multiply };
 
-/// Cycles that one link of [`MULTIPLY`] takes on the cores known: 3 on Intel's server and client cores since Nehalem
-/// and AMD's since Zen 2, more on older AMD and on Intel's small cores, 2 to 5 on aarch64 (measured tables of
-/// uops.info and Agner Fog, Arm's software optimization guides). A measured multiply-to-add ratio that is one of these whole numbers is the
-/// core's latency; otherwise one of the chains does not show the clock, for instance if a core executes two dependent adds per cycle.
+/// Cycles per link of [`MULTIPLY`] on known cores: 3 on Intel server and client cores since Nehalem and on AMD cores
+/// since Zen 2, more on older AMD cores and on Intel's small cores, 2 to 5 on aarch64 (measured tables of uops.info and
+/// Agner Fog, Arm's software optimization guides). If the measured multiply-to-add ratio is one of these whole numbers,
+/// it is the core's latency; otherwise, one of the chains does not show the clock, for instance because the core
+/// executes two dependent adds per cycle.
 pub const MULTIPLY_CYCLES: core::ops::RangeInclusive<u32> =
     if cfg!(target_arch = "x86_64") { 3..=5 } else { 2..=5 };
 
-/// 64 nops per iteration: the number of instructions issued per cycle. On x86-64 the 4-byte form, because single-byte nops overflow the
-/// decoded-instruction cache of Intel cores and would show the width of the decoders.
+/// 64 nops per iteration, to determine the number of instructions issued per cycle. On x86-64, the 4-byte form is used,
+/// because single-byte nops overflow the decoded-instruction cache of Intel cores and would show the width of the
+/// decoders.
 pub const NOPS: Chain = Chain { name: "nops", work: Work::in_registers(64 + 2, 64), run: loops::nops };
 
 /// Every chain.

@@ -1,15 +1,16 @@
-//! Dependent loads: each hop loads the address of the next, so its time is the load latency of the memory that holds the addresses. Several
+//! Dependent loads: each hop loads the address of the next one, so its time is the load latency of the memory that
+//! contains the addresses. Several
 //! simultaneous chains show how many misses a core keeps in flight.
 //!
-//! The load has plain addressing (`mov r, [r]`; `ldr x, [x]`), since an indexed one costs a cycle more in the
-//! first-level cache. Every visited address must hold the address of the next one: see [`chase`].
+//! The load uses plain addressing (`mov r, [r]`; `ldr x, [x]`), because indexed addressing costs a cycle more in the
+//! first-level cache. Every visited address must contain the address of the next one; see [`chase`].
 
 use std::arch::asm;
 
 use crate::Work;
 use crate::counted::count_down;
 
-/// Hops per iteration; numbers of hops are rounded up to a multiple of it. The two loop instructions overlap with the loads.
+/// Hops per iteration; hop counts are rounded up to a multiple of this. The two loop instructions overlap with the loads.
 pub const UNROLL: u64 = 16;
 
 /// Maximum number of chains that [`chase_parallel`] follows simultaneously.
@@ -26,7 +27,7 @@ const WORK: [Work; MAX_CHAINS] = {
     let mut chains = 1;
     while chains <= MAX_CHAINS {
         let loads = chains as u32 * UNROLL as u32;
-        // Two moves around each load of a chain that lives in a vector register.
+        // Two moves around each load of a chain in a vector register.
         let moves = 2 * UNROLL as u32 * in_vectors(chains) as u32;
         all[chains - 1] = Work {
             instructions: loads + moves + 2,
@@ -39,7 +40,7 @@ const WORK: [Work; MAX_CHAINS] = {
     all
 };
 
-/// How many of this many chains keep their pointer in a vector register.
+/// The number of chains, of this many, whose pointer is in a vector register.
 const fn in_vectors(chains: usize) -> usize {
     if cfg!(target_arch = "x86_64") && chains > 12 { chains - 11 } else { 0 }
 }
@@ -58,7 +59,7 @@ macro_rules! hop {
     };
 }
 
-/// One hop of a pointer that lives in a vector register, through the general-purpose register `t`.
+/// One hop of a pointer in a vector register, through the general-purpose register `t`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_hop {
     ($name:ident) => {
@@ -94,8 +95,8 @@ macro_rules! lock_step {
 
         #[cfg(target_arch = "x86_64")]
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
-            // SAFETY: there are as many pointers as the indices say; the caller vouches for every load. A
-            // pointer is its bits: a general-purpose and a vector register hold the same.
+            // SAFETY: there are as many pointers as the indices say; the caller guarantees that every load is valid. A
+            // pointer consists only of its bits, so it can also be in a vector register.
             unsafe {
                 asm!(
                     ".p2align 6",
@@ -117,8 +118,8 @@ macro_rules! lock_step {
     }};
 }
 
-/// Follows the chain from `start` for `hops` hops (rounded up to a multiple of [`UNROLL`]) and returns where
-/// it ends.
+/// Follows the chain from `start` for `hops` hops (rounded up to a multiple of [`UNROLL`]) and returns the final
+/// address.
 ///
 /// # Safety
 /// `start`, and every address that the chain reaches within the rounded-up hops, must be readable and contain the next address in its first 8
@@ -129,7 +130,7 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
     }
     let iterations = hops.div_ceil(UNROLL);
     let end: *const u8;
-    // SAFETY: the caller vouches for every load; only the registers named are written.
+    // SAFETY: the caller guarantees that every load is valid; only the named registers are written.
     unsafe {
         asm!(
             ".p2align 6",
@@ -149,9 +150,10 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
 /// Follows one chain per pointer, 1 to [`MAX_CHAINS`] (further pointers are ignored), in lock-step for `hops` hops each (rounded up to a multiple
 /// of [`UNROLL`]), and stores the final addresses in `pointers`.
 ///
-/// On x86-64 only 12 pointers fit in general-purpose registers. With 13 or more chains, 11 stay there, and the rest are in vector registers and
-/// pass through the remaining one, which is renamed as needed: their hops cost two more instructions, and the transfer to the vector register and
-/// back adds its latency to each hop (about 5 cycles on Sapphire Rapids). That is negligible for a miss to memory, but visible in the caches:
+/// On x86-64 only 12 pointers fit in general-purpose registers. With 13 or more chains, 11 pointers stay there, and the
+/// rest are in vector registers and pass through the remaining general-purpose register, which is renamed as needed.
+/// Their hops cost two more instructions, and the latency of the transfer to the vector register and back is added to
+/// each hop (about 5 cycles on Sapphire Rapids). That is negligible for a miss to memory, but visible in the caches:
 /// compare 13 to 16 chains with fewer only if the latency is well above 20 cycles.
 ///
 /// # Safety
@@ -163,7 +165,7 @@ pub unsafe fn chase_parallel(pointers: &mut [*const u8], hops: u64) {
         return;
     }
     let run = LOCK_STEP[chains - 1];
-    // SAFETY: entry k − 1 takes k pointers, and there are as many; the caller vouches for every load.
+    // SAFETY: entry k − 1 takes k pointers, and there are k; the caller guarantees that every load is valid.
     unsafe { run(pointers.as_mut_ptr(), iterations) }
 }
 
@@ -197,14 +199,14 @@ mod tests {
         memory.resize(length, [std::ptr::null(); 8]);
         let base = memory.as_ptr();
         for (i, line) in memory.iter_mut().enumerate() {
-            // No length that is used is a multiple of 7, so one cycle goes through all lines.
+            // No length used is a multiple of 7, so one cycle visits all lines.
             // SAFETY: the index is below the length.
             line[0] = unsafe { base.add((i + 7) % length) }.cast();
         }
         base.cast()
     }
 
-    /// Where `hops` hops from `start` lead, by plain loads.
+    /// The address after `hops` hops from `start`, with plain loads.
     fn follow(mut at: *const u8, hops: u64) -> *const u8 {
         for _ in 0..hops {
             // SAFETY: within a cycle made by `cycle`.
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_chase_ends_where_the_pointers_lead() {
-        // A loop that skipped or repeated loads would tell a wrong latency.
+        // A loop that skipped or repeated loads would show a wrong latency.
         let mut memory = Vec::new();
         let start = cycle(&mut memory, 1009);
         for hops in [0, 1, 15, 16, 17, 160, 1000, 5000] {
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn parallel_chases_end_where_single_ones_do() {
         let mut memories: Vec<Vec<[*const u8; 8]>> = vec![Vec::new(); MAX_CHAINS];
-        // Lengths differ, so a chain that was swapped with another would be seen.
+        // Lengths differ, so that swapped chains would be detected.
         let starts: Vec<*const u8> =
             memories.iter_mut().enumerate().map(|(i, memory)| cycle(memory, 50 + 7 * i)).collect();
         for chains in 1..=MAX_CHAINS {

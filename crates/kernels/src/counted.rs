@@ -1,7 +1,7 @@
 //! The loop of register-only kernels: it runs its body a given number of times and counts down, which takes two instructions per iteration on
 //! both instruction sets.
 
-/// The two instructions: the counter is the operand `n`, the loop's label `2`.
+/// The two loop instructions: the counter is the operand `n`, and the loop's label is `2`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! count_down {
     () => {
@@ -15,8 +15,8 @@ macro_rules! count_down {
     };
 }
 
-/// Defines a function of the number of iterations whose loop is `body`, after `setup` once and before
-/// `finish` once. `with` takes their operands, which must include every register that is written. A kernel for an instruction set extension is
+/// Defines a function that takes the number of iterations and runs `setup` once, `body` in a loop, and `finish` once.
+/// `with` lists their operands, which must include every register that is written. A kernel for an instruction set extension is
 /// `unsafe`, because the caller must check [`crate::Variant::usable`].
 macro_rules! counted_loop {
     (
@@ -30,9 +30,9 @@ macro_rules! counted_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the instructions touch no memory and no stack, and only registers that are named as
-            // operands. The loop ends after `iterations` rounds. That the CPU has the instructions is the
-            // caller's promise where the function is unsafe, and the instruction set's own otherwise.
+            // SAFETY: the instructions access no memory or stack, and only registers named as operands. The loop ends
+            // after `iterations` iterations. The CPU supports the instructions: if the function is unsafe, the caller
+            // guarantees this; otherwise, they are part of the base instruction set.
             unsafe {
                 std::arch::asm!(
                     $($setup,)*

@@ -1,21 +1,21 @@
 //! The counter that every CPU reads in user mode: the time-stamp counter on x86-64, the virtual counter on
 //! aarch64.
 //!
-//! Both run at a constant rate on today's machines whatever the core clock, so they measure time, not cycles. The instructions of [`next_gap`]
-//! are not declared: its number of iterations is its result, so no result depends on them.
+//! On current machines, both run at a constant rate regardless of the core clock, so they measure time, not cycles. The
+//! instructions of [`next_gap`] are not declared, because no result depends on their number.
 
 use std::arch::asm;
 
-/// The counter now, not ordered with surrounding instructions: the CPU may read it tens of instructions early or late. For long intervals and for
-/// spinning.
+/// The current counter value, not ordered with surrounding instructions: the CPU may read it tens of instructions early
+/// or late. Use it for long intervals and for spinning.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         let (low, high): (u64, u64);
-        // SAFETY: reads the counter into two registers. Linux leaves it readable unless a process asks
-        // otherwise of itself (PR_SET_TSC), which nothing here does. No `nomem`: the compiler must not move
-        // loads and stores across.
+        // SAFETY: reads the counter into two registers. On Linux, it is readable unless a process disables this for
+        // itself (PR_SET_TSC), which this program does not do. No `nomem`: the compiler must not move loads and stores
+        // across it.
         unsafe {
             asm!("rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
         }
@@ -32,10 +32,11 @@ pub fn ticks() -> u64 {
     }
 }
 
-/// The counter after all preceding instructions have been executed (LFENCE or ISB first). For short intervals.
+/// The counter value after all preceding instructions have been executed (LFENCE or ISB first). Use it for short
+/// intervals.
 #[inline(always)]
 pub fn ticks_ordered() -> u64 {
-    // SAFETY: it has no operand and changes nothing. No `nomem`, as above.
+    // SAFETY: the instruction has no operands and changes nothing. No `nomem`, as above.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!("lfence", options(nostack, preserves_flags));
@@ -58,7 +59,7 @@ pub fn architectural_hz() -> Option<u64> {
     #[cfg(target_arch = "aarch64")]
     {
         let hz: u64;
-        // SAFETY: reads a register that user mode may read wherever it may read the counter.
+        // SAFETY: reads a register that user mode may read whenever it may read the counter.
         unsafe {
             asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nomem, nostack, preserves_flags));
         }
@@ -66,22 +67,22 @@ pub fn architectural_hz() -> Option<u64> {
     }
 }
 
-/// Reads the counter repeatedly, with `last` as the reading before the first, and returns two
-/// consecutive readings `(before, after)`: the first that are more than `threshold` ticks apart, or the first
-/// with `after >= until`. Call it again with `after` as `last`, so that nothing is missed.
+/// Reads the counter repeatedly, starting from the previous reading `last`, and returns two consecutive readings
+/// `(before, after)`: the first pair that is more than `threshold` ticks apart, or the first pair with
+/// `after >= until`. Call it again with `after` as `last`, so that nothing is missed.
 ///
 /// The shortest detectable gap is the time of one iteration: about as long as one reading, 20 to 40 cycles on
-/// x86-64 (microseconds where a hypervisor traps the reading); on aarch64 one tick, 1 to 40 ns. A counter
+/// x86-64 (microseconds if a hypervisor traps the reading); on aarch64 one tick, 1 to 40 ns. A counter
 /// that steps back, as after a migration between CPUs whose counters differ, is not a gap. Thresholds count up
 /// to 2⁶³ − 1.
 pub fn next_gap(last: u64, threshold: u64, until: u64) -> (u64, u64) {
-    // The comparison is signed, for the steps back.
+    // The comparison is signed, to handle backward steps.
     let threshold = threshold.min(i64::MAX as u64);
     let mut before = last;
     let after: u64;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads the counter, as in `ticks`, and otherwise touches only the registers named. It ends, as
-    // the counter goes on and `until` is reached.
+    // SAFETY: reads the counter, as in `ticks`, and otherwise accesses only the named registers. It ends because the
+    // counter advances until `until` is reached.
     unsafe {
         asm!(
             ".p2align 6",
@@ -152,7 +153,7 @@ mod tests {
     fn a_gap_search_ends_when_its_time_is_over() {
         let last = ticks_ordered();
         let until = last + 10_000;
-        // No gap is that long, so only the end remains.
+        // No gap is that long, so only the end time matters.
         let (before, after) = next_gap(last, u64::MAX, until);
         assert!(after >= until, "{after} before {until}");
         assert!(before >= last && before < until, "{before} is the reading before the end");
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_reported_by_the_readings_on_its_two_sides() {
-        // From the epoch to now is a gap by any threshold below it.
+        // The time from the epoch to now is a gap for any lower threshold.
         let (before, after) = next_gap(1, 1000, u64::MAX);
         assert_eq!(before, 1);
         assert!(after - before > 1000);
@@ -178,7 +179,7 @@ mod tests {
     fn the_rate_is_reported_on_aarch64_alone() {
         let hz = architectural_hz();
         assert_eq!(hz.is_some(), cfg!(target_arch = "aarch64"), "{hz:?}");
-        // The architecture asks for 1 MHz to 1 GHz: outside of it every time would be wrong.
+        // The architecture requires 1 MHz to 1 GHz; outside this range, every time would be wrong.
         assert!(hz.is_none_or(|hz| (1_000_000..=1_000_000_000).contains(&hz)), "{hz:?}");
     }
 }

@@ -1,31 +1,30 @@
-//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. It is not timed, but it determines how
-//! soon a large working set is ready.
+//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. It is not
+//! timed, but it determines how quickly a large working set is created.
 
 use crate::prefetch::prefetch_for_write;
 
-/// Distance of the loads: one cache line of every machine since 2000. On machines with 128-byte lines (POWER, Apple) two loads share a line,
-/// which shows in the first octaves of the curve.
+/// Distance between loads: one cache line on nearly all machines since 2000. On machines with 128-byte lines (POWER,
+/// Apple), two loads share a line, which is visible in the first octaves of the curve.
 pub const LINE: usize = 64;
 
-/// Number of lines drawn and prefetched while growing: slightly more than today's cores keep in flight.
+/// Number of lines drawn and prefetched ahead while growing: slightly more than current cores keep in flight.
 const AHEAD: usize = 24;
 
 /// Grows a cycle from its first `lines` lines to `wanted`; each new line is inserted after a randomly drawn line. If `lines` is 0, the first line
 /// points to itself.
 ///
 /// # Safety
-/// `memory` is aligned to a line and contains `wanted` lines, which nothing else uses at the same time; the first `lines` of them contain a cycle
-/// laid out by this function.
+/// `memory` must be aligned to a line and contain `wanted` lines that nothing else uses at the same time. The first
+/// `lines` of them must contain a cycle laid out by this function.
 pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mut Random) {
     let line = |index: usize| memory.wrapping_add(index * LINE).cast::<*mut u8>();
     if lines == 0 && wanted > 0 {
-        // SAFETY: the first line lies within the memory.
+        // SAFETY: the first line is within the memory.
         unsafe { *line(0) = memory };
         lines = 1;
     }
-    // Drawn and fetched ahead: the lines are on their way together instead of one after the other. (Left to
-    // itself the core takes turns too: at multiples of 64 bytes most loads share their page offset with a store
-    // that still waits.)
+    // Drawn and prefetched ahead, so that the lines are fetched together instead of one after another. (Otherwise, the
+    // core serializes them: at multiples of 64 bytes, most loads share their page offset with a pending store.)
     let mut ahead = [0usize; AHEAD];
     while lines < wanted {
         let batch = AHEAD.min(wanted - lines);
@@ -35,7 +34,7 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
         }
         for place in &ahead[..batch] {
             let (new, after) = (line(lines), line(*place));
-            // SAFETY: both lines lie within the memory and are aligned; `after` is below `lines`, so it was written
+            // SAFETY: both lines are within the memory and aligned; `after` is below `lines`, so it was written
             // when it joined the cycle.
             unsafe {
                 *new = *after;
@@ -49,7 +48,7 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
 /// Reads the first word of each of `lines` lines once, with consecutive reads far apart.
 ///
 /// # Safety
-/// `memory` is aligned to a line and holds `lines` written lines.
+/// `memory` must be aligned to a line and contain `lines` written lines.
 pub unsafe fn touch_scattered(memory: *const u8, lines: usize) {
     let step = scattered_step(lines);
     let (mut at, mut sum) = (0, 0usize);
@@ -64,7 +63,8 @@ pub unsafe fn touch_scattered(memory: *const u8, lines: usize) {
     std::hint::black_box(sum);
 }
 
-/// A step near the golden section of `lines` and coprime to it: it visits every line once, with consecutive visits far apart.
+/// A step near the golden section of `lines` and coprime to `lines`, so that every line is visited once, with
+/// consecutive visits far apart.
 fn scattered_step(lines: usize) -> usize {
     let mut step = ((lines as f64 * 0.618_033_988_75) as usize).max(1);
     while greatest_common_divisor(step, lines) != 1 {
@@ -85,7 +85,7 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
 pub struct Random(u64);
 
 impl Random {
-    /// A sequence from a seed.
+    /// Starts a sequence from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

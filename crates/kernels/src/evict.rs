@@ -1,15 +1,15 @@
-//! Evicts a range from all caches, so that the next load of each of its lines comes from memory.
+//! Evicts a range from all caches, so that the next load of each of its lines is served from memory.
 
 use std::arch::asm;
 
-/// Distance between flushes: the line size of x86-64; on aarch64 no core that runs Linux has shorter lines.
+/// Distance between flushes: the line size of x86-64; on aarch64, no core that runs Linux has shorter lines.
 const LINE: usize = 64;
 
-/// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, written back where they were changed, and
-/// waits for completion. Contents stay as they are.
+/// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, writes modified lines back, and waits for
+/// completion. Their contents do not change.
 ///
-/// Like [`crate::flush`] it needs [`crate::flush::available`]. On aarch64 DC CIVAC reaches the point of coherency; a memory-side cache beyond it
-/// may keep the line.
+/// Like [`crate::flush`], it needs [`crate::flush::available`]. On aarch64, DC CIVAC reaches the point of coherency; a
+/// memory-side cache beyond that point may keep the line.
 ///
 /// # Safety
 /// The range must be readable, and [`crate::flush::available`] must be true.
@@ -20,8 +20,8 @@ pub unsafe fn evict(start: *const u8, bytes: usize) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: flushing changes no content, and the caller vouches for the range; only registers that are named change. The
-    // loop ends after `lines` rounds.
+    // SAFETY: flushing does not change contents, and the caller guarantees that the range is valid; only named
+    // registers change. The loop ends after `lines` iterations.
     unsafe {
         asm!(
             "2:",
@@ -65,7 +65,7 @@ mod tests {
             *byte = index as u8;
         }
         if crate::flush::available() {
-            // SAFETY: the range is a live vector's.
+            // SAFETY: the range belongs to a live vector.
             unsafe {
                 evict(bytes.as_ptr(), bytes.len());
                 evict(bytes.as_ptr(), 0);

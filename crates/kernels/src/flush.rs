@@ -5,19 +5,19 @@ use std::arch::asm;
 
 use crate::Work;
 
-/// One iteration of [`reload`]: the flush, the barrier, the load, two that make the next flush depend on the loaded value, and the two of the
-/// loop; one reload is its operation.
+/// One iteration of [`reload`]: the flush, the barrier, the load, two instructions that make the next flush depend on
+/// the loaded value, and the two loop instructions. Its operation is one reload.
 pub const WORK: Work = Work { instructions: 7, bytes_read: 1, bytes_written: 0, operations: 1 };
 
 /// Whether this CPU can flush a line in user mode.
 ///
-/// x86-64: CPUID leaf 1, EDX bit 19 (CLFSH). aarch64: always. User mode may use DC CIVAC where SCTLR_EL1.UCI
-/// is set, which user mode cannot read; Linux sets it, and on CPUs with an erratum about it clears it and does
-/// the instruction for the program (`user_cache_maint_handler` in arch/arm64/kernel/traps.c): slower, but without a signal for readable memory.
+/// x86-64: CPUID leaf 1, EDX bit 19 (CLFSH). aarch64: always. User mode may use DC CIVAC if SCTLR_EL1.UCI is set, which
+/// user mode cannot read. Linux sets it, except on CPUs with a related erratum, where it emulates the instruction
+/// (`user_cache_maint_handler` in arch/arm64/kernel/traps.c). That is slower, but raises no signal for readable memory.
 pub fn available() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 CPU has CPUID and this leaf. (Compilers from 1.94 on call it safe themselves.)
+        // SAFETY: every x86-64 CPU has CPUID and this leaf. (Since Rust 1.94, the function is safe.)
         #[allow(unused_unsafe)]
         let leaf = unsafe { std::arch::x86_64::__cpuid(1) };
         leaf.edx & 1 << 19 != 0
@@ -28,9 +28,10 @@ pub fn available() -> bool {
 
 /// Flushes the line at `line` and loads a byte of it again, `iterations` times.
 ///
-/// There is a barrier between the two, because neither instruction set orders a load after a flush of its line without one, and each flush
-/// depends on the previous load: no iteration begins before the previous one has its byte. (The published loop has neither, so its loads may
-/// occasionally come from a cache.) The line keeps its contents; if it was modified, the first flush writes it to memory.
+/// A barrier separates the two, because neither instruction set otherwise orders a load after a flush of its line. Each
+/// flush depends on the previous load, so that no iteration begins before the previous one has loaded its byte. (The
+/// published loop has neither, so its loads may occasionally hit a
+/// cache.) The line keeps its contents; if it was modified, the first flush writes it to memory.
 ///
 /// # Safety
 /// `line` must be readable, and [`available`] must be true.
@@ -40,8 +41,8 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads the byte at `line`, which the caller vouches for; flushing its line changes no content.
-    // Only registers that are named are written. The loop ends after `iterations` rounds.
+    // SAFETY: reads the byte at `line`, which the caller guarantees to be valid; flushing its line does not change
+    // contents. Only named registers are written. The loop ends after `iterations` iterations.
     unsafe {
         asm!(
             ".p2align 6",
@@ -49,7 +50,7 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
             "clflush byte ptr [{line}]",
             "mfence",
             "movzx {byte:e}, byte ptr [{line}]",
-            // No idiom for a zero that needs no operand: it waits for the byte.
+            // Not a zeroing idiom, which would ignore its operand: this waits for the byte.
             "and {byte:e}, 0",
             "add {line}, {byte}",
             "sub {n}, 1",
@@ -69,7 +70,7 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
             "dc civac, {line}",
             "dsb sy",
             "ldrb {byte:w}, [{line}]",
-            // A register dependency by the architecture, though always zero.
+            // An architectural register dependency, although the result is always zero.
             "eor {byte}, {byte}, {byte}",
             "add {line}, {line}, {byte}",
             "subs {n}, {n}, #1",
@@ -95,7 +96,7 @@ mod tests {
         let mut bytes: [u8; 256] = std::array::from_fn(|i| i as u8);
         for place in [0, 1, 63, 64, 200] {
             for iterations in [0, 1, 100] {
-                // Changed just before, so that the flush has something to write back.
+                // Modified right before, so that the flush has something to write back.
                 bytes[place] = bytes[place].wrapping_add(1);
                 let before = bytes;
                 // SAFETY: the byte is readable and the CPU can flush.

@@ -1,14 +1,15 @@
-//! One cache line passed back and forth between two CPUs, by two methods: how long a value takes from one to the other.
+//! One cache line is passed back and forth between two CPUs, with two methods, to measure the one-way latency.
 //!
-//! [`hand_over`]: each side spins on a plain load, without a spin hint, and stores only when it is its turn, so that the line moves twice per
-//! round, for reading and for writing, and never in vain. On aarch64 it uses load-acquire and store-release, which give the guarantees of plain
-//! moves on x86-64.
+//! [`hand_over`]: each side spins on a plain load, without a spin hint, and stores only when it is its turn, so that
+//! the line moves only as often as necessary: once for reading and once for writing per round. On aarch64, it uses
+//! load-acquire and store-release, which provide the same guarantees as plain moves on x86-64.
 //!
-//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, like taking a spin lock, and as other tools measure. It takes the line
-//! for writing at every attempt.
+//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as in taking a spin lock. Other tools also
+//! use this method. Every attempt acquires the line for writing.
 //!
-//! Which is faster depends on the processor. Both leave the same values on the line, so that a ping-pong may continue with the other method on
-//! the same line. Their instructions are not declared, because the number of attempts depends on the hardware.
+//! The faster method depends on the processor. Both methods leave the same values on the line, so that a ping-pong may
+//! continue with the other method on the same
+//! line. Their instructions are not declared, because the number of attempts depends on the hardware.
 
 use std::arch::asm;
 
@@ -32,8 +33,8 @@ macro_rules! step {
     };
 }
 
-/// Plays one side of the game, as [`hand_over`] describes it: `look` goes on at 3 where it is this side's turn, `pass` leaves the
-/// line to the other side and makes `value` the next one to wait for; `with` takes the operands that they need.
+/// Runs one side of the ping-pong, as described for [`hand_over`]. `look` jumps to label 3 if it is this side's turn;
+/// `pass` hands the line to the other side and sets `value` to the next value to wait for; `with` lists their operands.
 macro_rules! play {
     (
         $line:ident $first:ident $rounds:ident $patience:ident;
@@ -67,11 +68,12 @@ macro_rules! play {
     }};
 }
 
-/// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for
-/// `rounds` rounds; returns how many rounds were completed.
+/// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for `rounds`
+/// rounds. Returns the number of completed rounds.
 ///
 /// Two threads form a ping-pong: one with `first` 0 and the other with `first` 1, on a line that starts at 0. The
-/// values only grow, so no round can be mistaken for another. After `n` rounds of both, the line contains `2 n`, and the value has crossed `2 n -
+/// values only increase, so that no round can be mistaken for
+/// another. After `n` rounds of both, the line contains `2 n`, and the value has crossed `2 n -
 /// 1` times.
 ///
 /// A side gives up after `patience` unsuccessful attempts in one wait (at least one attempt is made), and leaves the line unchanged, so that a
@@ -83,8 +85,8 @@ macro_rules! play {
 #[inline(never)]
 pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that
-    // are named. Each wait ends after `patience` looks and the loop after `rounds` waits.
+    // SAFETY: reads and writes only the 8 bytes at `line`, which the caller guarantees to be valid, and named
+    // registers. Each wait ends after `patience` attempts, and the loop after `rounds` waits.
     unsafe {
         play! { line first rounds patience;
         look ["cmp qword ptr [{line}], {value}", "je 3f"];
@@ -100,13 +102,13 @@ pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// A method to hand a line over: [`hand_over`] or [`swap_over`].
+/// A method of handing over a line: [`hand_over`] or [`swap_over`].
 pub type Way = unsafe fn(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64;
 
-/// As [`hand_over`], but by compare-and-swap: tries to swap `first` for `first + 1` until that succeeds, then `first + 2`
-/// for `first + 3`, and so on. A failed attempt takes about ten times as long as one of [`hand_over`].
+/// Like [`hand_over`], but with compare-and-swap: tries to replace `first` with `first + 1` until that succeeds, then
+/// `first + 2` with `first + 3`, and so on. A failed attempt takes about ten times as long as one of [`hand_over`].
 ///
-/// x86-64: `lock cmpxchg`. aarch64: `casal` where the CPU has the LSE extension, else `ldaxr` and `stlxr`.
+/// x86-64: `lock cmpxchg`. aarch64: `casal` if the CPU has the LSE extension, otherwise `ldaxr` and `stlxr`.
 ///
 /// # Safety
 /// As for [`hand_over`].
@@ -121,7 +123,7 @@ pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
         with next = inout(reg) first.wrapping_add(1) => _, out("rax") _, }
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the caller's promise, and the extension is there where it is used.
+    // SAFETY: guaranteed by the caller, and the extension is only used if it is available.
     unsafe {
         if std::arch::is_aarch64_feature_detected!("lse") {
             swap_over_lse(line, first, rounds, patience)
@@ -131,7 +133,7 @@ pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// [`swap_over`] by one instruction.
+/// [`swap_over`] with a single instruction.
 ///
 /// # Safety
 /// As for [`hand_over`], on a CPU with LSE.
@@ -147,7 +149,7 @@ unsafe fn swap_over_lse(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// [`swap_over`] on CPUs without LSE. A store that fails although the value was the right one is a look too.
+/// [`swap_over`] on CPUs without LSE. A store that fails despite the right value also counts as an attempt.
 ///
 /// # Safety
 /// As for [`hand_over`].
@@ -169,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Every method that this CPU supports.
+    /// All methods that this CPU supports.
     fn ways() -> Vec<(&'static str, Way)> {
         Vec::from([
             ("store", hand_over as Way),
@@ -179,11 +181,11 @@ mod tests {
         ])
     }
 
-    /// Runs one side to its end, however often the partner is not running; returns the rounds completed.
+    /// Runs one side to its end, even if the partner is often not running. Returns the number of completed rounds.
     fn play(way: Way, line: &AtomicU64, first: u64, rounds: u64) -> u64 {
         let mut done = 0;
         for _ in 0..1_000_000 {
-            // SAFETY: the line is an atomic that outlives the call and is touched atomically only.
+            // SAFETY: the line is an atomic that outlives the call and is only accessed atomically.
             done += unsafe { way(line.as_ptr(), first + 2 * done, rounds - done, 20_000) };
             if done == rounds {
                 break;
@@ -231,14 +233,14 @@ mod tests {
     fn a_partner_that_does_not_come_hangs_nobody() {
         for (name, way) in ways() {
             let line = AtomicU64::new(0);
-            // SAFETY: as above; no other thread knows the line.
+            // SAFETY: as above; no other thread has access to the line.
             let done = |first, rounds, patience| unsafe { way(line.as_ptr(), first, rounds, patience) };
             assert_eq!(done(1, 5, 1000), 0, "{name}: it is not this side's turn");
             assert_eq!(line.load(Ordering::Relaxed), 0, "{name}: who gives up must leave the line alone");
             assert_eq!(done(0, 5, 1000), 1, "{name}: one round, then nobody answers");
             assert_eq!(line.load(Ordering::Relaxed), 1, "{name}");
             assert_eq!(done(1, 0, 1000), 0, "{name}: no round was asked for");
-            // An exclusive store may fail for no reason.
+            // An exclusive store may fail spuriously.
             let none = if name == "exclusive" { 1000 } else { 0 };
             assert_eq!(done(1, 1, none), 1, "{name}: no patience is still one look");
             assert_eq!(line.load(Ordering::Relaxed), 2, "{name}");

@@ -1,10 +1,11 @@
-//! Double-precision multiply-adds on every vector width: peak arithmetic, and the load that lowers a core's clock to its heavy-vector level.
+//! Double-precision multiply-adds on every vector width: peak arithmetic throughput, and the load that lowers a core's
+//! clock to its heavy-vector level.
 //!
-//! Enough chains run in parallel to fill every multiply-add unit (latency × units: 8 on Skylake to Golden
-//! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1, because
-//! denormals, infinities and trivial operands would change time or
-//! power: on x86-64 each chain steps through x → m₁x + c → m₂x + c with m₁m₂ < 1, which settles to alternating between two
-//! values; on aarch64 it alternately adds and subtracts one product.
+//! Enough chains run in parallel to saturate all multiply-add units (latency × units: 8 on Skylake to Golden
+//! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1,
+//! because denormals, infinities and trivial operands would change time or power. On x86-64, each chain steps through x
+//! → m₁x + c → m₂x + c with m₁m₂ < 1, which settles to alternating between two values; on aarch64, it alternately adds
+//! and subtracts one product.
 
 use crate::counted::{count_down, counted_loop};
 use crate::{Variant, Work};
@@ -14,7 +15,7 @@ use crate::{Variant, Work};
 pub struct Heavy {
     /// Its name.
     pub name: &'static str,
-    /// The vectors that it needs.
+    /// The vector extension that it needs.
     pub variant: Variant,
     /// The work of one iteration; `operations` are double-precision flops, two per lane of a multiply-add.
     pub work: Work,
@@ -25,12 +26,12 @@ pub struct Heavy {
     pub run: unsafe fn(iterations: u64),
 }
 
-/// Every heavy loop of this instruction set, narrowest first. Not all of them are usable on every CPU.
+/// All heavy loops of this instruction set, narrowest first. Some of them are not usable on every CPU.
 pub fn all() -> &'static [Heavy] {
     LOOPS
 }
 
-/// A loop of this many instructions and fused multiply-adds, plus the two of the loop.
+/// A loop with this many instructions and fused multiply-adds, plus the two loop instructions.
 const fn heavy(variant: Variant, instructions: u32, adds: u32, run: unsafe fn(iterations: u64)) -> Heavy {
     let flops = adds * 2 * (variant.bits() / 64);
     Heavy { name: "heavy", variant, work: Work::in_registers(instructions + 2, flops), run }
@@ -44,11 +45,11 @@ const LOOPS: &[Heavy] = &[
     heavy(Variant::Avx512, 4 * 16, 4 * 16, avx512),
 ];
 
-/// m₁, m₂ and c of the alternation, with half of the significand bits set.
+/// m₁, m₂ and c of the alternating steps, with half of the significand bits set.
 #[cfg(target_arch = "x86_64")]
 const SWING: (f64, f64, f64) = (1.482_513_370_718, 0.607_197_325_841, 0.373_141_592_653);
 
-// Registers 13, 14 and 15 hold m₁, m₂ and c in every lane; 0 to 11 (and 16 to 19 of AVX-512) are the chains.
+// Registers 13, 14 and 15 contain m₁, m₂ and c in every lane; 0 to 11 (and 16 to 19 with AVX-512) are the chains.
 #[cfg(target_arch = "x86_64")]
 counted_loop! { [unsafe] fn sse2;
 setup ["unpcklpd xmm13, xmm13", "unpcklpd xmm14, xmm14", "unpcklpd xmm15, xmm15",
@@ -87,7 +88,7 @@ with inout("xmm13") SWING.0 => _, inout("xmm14") SWING.1 => _, inout("xmm15") SW
 #[cfg(target_arch = "aarch64")]
 const LOOPS: &[Heavy] = &[heavy(Variant::Neon, 2 * 28, 2 * 28, neon)];
 
-// v28 and v29 hold the factors in every lane, v0 to v27 are the chains.
+// v28 and v29 contain the factors in every lane; v0 to v27 are the chains.
 #[cfg(target_arch = "aarch64")]
 counted_loop! { [unsafe] fn neon;
 setup ["dup v28.2d, v28.d[0]", "dup v29.2d, v29.d[0]",

@@ -4,12 +4,12 @@ use crate::Work;
 use crate::chain::Chain;
 use crate::counted::{count_down, counted_loop};
 
-/// 16 hints per iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake, about 140 since: a spin loop tuned for one waits far
-/// too long or too short on the other), YIELD on aarch64 (a nop on
+/// 16 hints per iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake and about 140 since, so that
+/// a spin loop tuned for one waits far too long or too short on the other), YIELD on aarch64 (a nop on
 /// most cores).
 pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::in_registers(16 + 2, 16), run: hints };
 
-/// Every hint of this instruction set.
+/// All spin hints of this instruction set.
 pub fn all() -> &'static [Chain] {
     &[SPIN_HINT]
 }

@@ -1,7 +1,7 @@
-//! Routines whose bytes can run anywhere.
+//! Position-independent routines, whose bytes can run at any address.
 
-/// Puts the instructions of a leaf into a section of its own, with symbols for its first instruction and its end, of which the
-/// second is the name with `_end`. It begins at a multiple of 2^`align`, and `after` comes behind its end.
+/// Places the instructions of a leaf function in a separate section, with symbols for its first instruction and its end
+/// (the name with `_end`). It starts at a multiple of 2^`align`, and is followed by `after`.
 macro_rules! leaf {
     ($name:literal align $align:literal [$($line:literal),* $(,)?] after [$($after:literal)?]) => {
         std::arch::global_asm!(

@@ -1,39 +1,41 @@
 //! The timed loops. Nothing here reads a file, allocates, starts a thread or reads a clock: the caller runs a kernel a known number of times,
 //! measures, and divides.
 //!
-//! Some compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special instructions, in memory provided by
-//! the caller: the compiler chooses their instructions, so none are declared, and a known result verifies the work.
+//! Some kernels compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special
+//! instructions, and use memory provided by the caller. Because the compiler chooses their instructions, these are not
+//! declared; a known result verifies the work.
 //!
-//! Every other loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can fold, reorder or vectorise it,
-//! and starts on a 64-byte boundary, so that its speed does not depend on the linker. Each loop has its [`Work`]: the instructions, bytes loaded
+//! All other loops are written in assembly, with x86-64 and aarch64 side by side in one file, so that no compiler can
+//! fold, reorder or vectorize them. They start on a 64-byte boundary, so that their speed does not depend on the
+//! linker. Each loop has its [`Work`]: the instructions, bytes loaded
 //! and stored, and operations of one iteration. Results (IPC, bytes per second, flops) are based only on that declaration, and tests compare it
 //! with two independent instruction counters on x86-64 and one on aarch64.
 //!
 //! A declaration covers one iteration. Code around the loop (loading constants, the call) is excluded: run a kernel with N and with 2 N
 //! iterations and take the difference, or use a large N.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`chain`] | dependent adds and multiplies: the clock; nops: the width |
 //! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under it |
-//! | [`chase`] | dependent loads, alone and up to 16 at once: load latency and memory-level parallelism |
+//! | [`chase`] | dependent loads, one chain or up to 16 in parallel: load latency and memory-level parallelism |
 //! | [`stream`] | read, write, copy, scale, add, triad and mixes: bandwidth |
 //! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
-//! | [`branch`] | one conditional branch an item: what a mispredict costs |
-//! | [`hint`] | the instruction that spin loops wait with |
-//! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
-//! | [`adds`] | dependent adds as bytes that run anywhere: the clock in a kernel |
-//! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
-//! | [`evict`] | a range thrown out of every cache |
-//! | [`flush`] | a cache line flushed and loaded again: bound by memory alone |
+//! | [`branch`] | one conditional branch per item: cost of a misprediction |
+//! | [`hint`] | the pause instruction of spin loops |
+//! | [`primes`] | primes by trial division: comparison of user mode, kernel and guest |
+//! | [`adds`] | dependent adds as position-independent code: the clock in a kernel |
+//! | [`cpu_bound`] | three nops and a counter: the loop used in published comparisons of cores |
+//! | [`evict`] | evicts a range from all caches |
+//! | [`flush`] | a cache line flushed and loaded again: limited only by memory |
 //! | [`aes_ige`] | table-driven AES-256 in IGE mode |
-//! | [`bignum`] | long decimal numbers: a power and π, as `bc` computes them |
+//! | [`bignum`] | long decimal numbers: a power and π, computed as in `bc` |
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
-//! | [`cycle`] | the random cycle of lines that a chase follows, and the numbers it is drawn by |
-//! | [`prefetch`] | a hint, for building working sets |
+//! | [`cycle`] | the random cycle of lines that a chase follows, and its random numbers |
+//! | [`prefetch`] | a prefetch hint, for creating working sets |
 //!
-//! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
-//! into that file's list; the tests then count it and, for a stream, check what it computes.
+//! To add a kernel, write it in the file of its family, for both instruction sets, with its `Work`, and add it to that
+//! file's list. The tests then count its instructions and, for a stream, check its results.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

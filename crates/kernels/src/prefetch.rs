@@ -1,12 +1,13 @@
-//! Prefetches a line before it is written. It is not timed, and speeds up the creation of large working sets.
+//! Prefetches a line before it is written. It is not timed; it speeds up the creation of large working sets.
 
-/// Prefetches the line of `address` for writing. A hint: any address is allowed, and an invalid one has no effect.
+/// Prefetches the line of `address` for writing. This is a hint: any address is allowed, and an invalid one has no
+/// effect.
 #[inline(always)]
 pub fn prefetch_for_write(address: *const u8) {
-    // SAFETY: prefetches never fault and change nothing but caches.
+    // SAFETY: prefetches never fault, and change only caches.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        // PREFETCHW is a plain no-op on the processors that lack it.
+        // PREFETCHW is a no-op on processors that do not support it.
         core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
     // SAFETY: as above.

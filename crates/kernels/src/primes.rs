@@ -1,12 +1,13 @@
 //! Counts primes by trial division: the work for comparing user mode, kernel and guest.
 //!
 //! The routine is a leaf function in its own page: position-independent, without stack, vectors or calls, with only its two arguments as input.
-//! So the same bytes ([`code`]) at the same page offset can run anywhere. Every number is divided by 2, 3, 4 … until a divisor is found or its
-//! square exceeds the number: the plain algorithm of the published comparisons, with 64-bit division.
+//! The same bytes ([`code`]) can therefore run anywhere, at the same page offset. Every number is divided by 2, 3, 4 …
+//! until a divisor is found or the square of the divisor exceeds the number: the plain algorithm of the published
+//! comparisons, with 64-bit division.
 
 use crate::leaf::leaf;
 
-/// A pass of the published comparisons counts the primes below this limit.
+/// The limit below which a pass of the published comparisons counts primes.
 pub const LIMIT: u64 = 1_000_000;
 
 /// Primes below [`LIMIT`] (the prime-counting function; OEIS A006880).
@@ -19,9 +20,9 @@ pub const DIVISIONS: u64 = 67_740_403;
 pub const INSTRUCTIONS: u64 =
     OVERHEAD + (LIMIT - 2) * PER_NUMBER + KNOWN * PER_PRIME + DIVISIONS * PER_DIVISION;
 
-// The C calling convention of each instruction set, so that C can call it too. It begins with the landing pad
-// for indirect branches, which kernels that check them ask for and other CPUs take as a nop. The inner loop
-// begins a 64-byte block and lies inside of it.
+// It uses the C calling convention of each instruction set, so that C can also call it. It begins with the landing pad
+// for indirect branches, which some kernels require and other CPUs execute as a nop. The inner loop begins at a 64-byte
+// boundary and fits into one block.
 #[cfg(target_arch = "x86_64")]
 leaf! { "linespeed_primes" align 12 [
     "endbr64",
@@ -103,7 +104,7 @@ leaf! { "linespeed_primes" align 12 [
     "b 3b",
 ] after [".p2align 12, 0"] }
 
-/// Instructions of a call with an empty range, from the first to the return: the overhead of a call.
+/// Instructions of a call with an empty range, from the first one to the return: the overhead of a call.
 const OVERHEAD: u64 = if cfg!(target_arch = "x86_64") { 11 } else { 10 };
 /// Instructions per number: increment, reset of the divisor to 2, check for the end of the range.
 const PER_NUMBER: u64 = 4;
@@ -112,7 +113,7 @@ const PER_DIVISION: u64 = if cfg!(target_arch = "x86_64") { 10 } else { 7 };
 /// Instructions per prime: the final comparison of the square, and the count.
 const PER_PRIME: u64 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
-/// The largest end of a range: beyond it a divisor's square could overflow.
+/// The largest end of a range: beyond it, a divisor's square could overflow.
 const END: u64 = 1 << 63;
 
 unsafe extern "C" {
@@ -125,21 +126,23 @@ unsafe extern "C" {
 /// The number of primes from `from` up to, but excluding, `below` (2⁶³ at most); 0 if the range is empty. A pass may be split into
 /// portions: `count(0, m) + count(m, n) == count(0, n)`.
 pub fn count(from: u64, below: u64) -> u64 {
-    // SAFETY: the routine touches no memory and only registers that its calling convention lets it change.
-    // It ends: each number has at most as many divisors tried as its square root, and `below` is reached.
+    // SAFETY: the routine accesses no memory and changes only registers that its calling convention permits. It
+    // terminates: for each number, at most as many divisors are tried as its square root, and `below` is reached.
     unsafe { linespeed_primes(from, below.min(END)) }
 }
 
-/// The machine code of the routine, from its first instruction to its last. It starts on a page boundary; the rest of the page is padding. It
-/// takes the range (rdi and rsi, x0 and x1) and returns the count (rax, x0) by the C calling convention, and changes only caller-saved registers.
+/// The machine code of the routine, from its first instruction to its last. It starts on a page boundary; the rest of the page is padding.
+/// It follows the C calling convention: it takes the range (rdi and rsi, x0 and x1), returns the count (rax, x0), and
+/// changes only caller-saved registers.
 pub fn code() -> &'static [u8] {
     let start = linespeed_primes as *const u8;
     let bytes = (&raw const linespeed_primes_end).addr() - start.addr();
-    // SAFETY: both symbols stand in one section, the end after the start, and code is readable.
+    // SAFETY: both symbols are in one section, the end after the start, and code is readable.
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
-/// The offsets of its return instructions in [`code`], in order: tools that check kernel code require them to be marked.
+/// The offsets of its return instructions in [`code`], in order. Tools that check kernel code require them to be
+/// marked.
 pub fn returns() -> [usize; 2] {
     let start = (linespeed_primes as *const u8).addr();
     [(&raw const linespeed_primes_empty).addr() - start, (&raw const linespeed_primes_counted).addr() - start]
@@ -147,7 +150,7 @@ pub fn returns() -> [usize; 2] {
 
 /// The number of divisions that [`count`] makes for this number, and whether it is prime.
 fn divisions_of(number: u64) -> (u64, bool) {
-    // The first divisor that divides is prime: after 2 and 3 of the form 6 k - 1 or 6 k + 1.
+    // The smallest divisor is prime: after 2 and 3, it has the form 6 k - 1 or 6 k + 1.
     let divides = |divisor: u64| number.is_multiple_of(divisor);
     let root = number.isqrt();
     if root >= 2 && divides(2) {
@@ -178,14 +181,14 @@ fn model(from: u64, below: u64) -> (u64, u64, u64) {
     })
 }
 
-/// The number of trial divisions of [`count`] in this range. Computing it takes a fraction of the time of counting; that of a whole pass is
-/// [`DIVISIONS`].
+/// The number of trial divisions of [`count`] in this range. Computing it takes a fraction of the time of counting; for
+/// a whole pass, it is [`DIVISIONS`].
 pub fn divisions(from: u64, below: u64) -> u64 {
     model(from, below).0
 }
 
-/// The number of instructions of the routine for this range, including its return, excluding the caller. Computing it takes a fraction of the
-/// time of counting; that of a whole pass is [`INSTRUCTIONS`].
+/// The number of instructions of the routine for this range, including its return, excluding the caller. Computing it
+/// takes a fraction of the time of counting; for a whole pass, it is [`INSTRUCTIONS`].
 pub fn instructions(from: u64, below: u64) -> u64 {
     let (divisions, numbers, primes) = model(from, below);
     OVERHEAD + numbers * PER_NUMBER + primes * PER_PRIME + divisions * PER_DIVISION
@@ -263,12 +266,12 @@ mod tests {
         assert!(returns()[0] < returns()[1]);
     }
 
-    /// Its use in a kernel module and a guest.
+    /// Tests its use in a kernel module and a guest.
     #[test]
     fn a_copy_elsewhere_computes_the_same() {
         const BYTES: usize = 65_536;
-        // SAFETY: a new private mapping, which no Rust object lies in; the code is copied into it before it
-        // becomes executable, and called by the convention it keeps.
+        // SAFETY: a new private mapping that contains no Rust objects; the code is copied into it before it becomes
+        // executable, and is called with its calling convention.
         unsafe {
             let writable = libc::PROT_READ | libc::PROT_WRITE;
             let shared = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -1,9 +1,11 @@
-//! Loops over arrays of doubles: bandwidth. Every operation for every vector width, with regular and with
+//! Loops over arrays of doubles: bandwidth. There is a loop for each operation and vector width, with regular and with
 //! streaming (non-temporal) stores.
 //!
 //! Each loop moves whole 64-byte lines, at least two per iteration, with plain pointers that step forward;
-//! there is no software prefetch. Counting: [`Stream::stream_bytes`] are the bytes of the program, as counted by STREAM; [`Stream::bus_bytes`]
-//! adds the lines that caches read before regular stores. A cache that detects the overwriting of whole lines may omit these reads (Neoverse V2
+//! there is no software prefetch. [`Stream::stream_bytes`] counts the bytes of the program, as STREAM does;
+//! [`Stream::bus_bytes`] adds the lines that caches read before regular
+//! stores. A cache that detects that whole lines are overwritten may
+//! omit these reads (Neoverse V2
 //! does, and Intel's SpecI2M under load), so the bus bytes of regular stores are an upper bound.
 
 mod declared;
@@ -13,13 +15,13 @@ use crate::Variant;
 
 pub use declared::{CONSTANT, Op, Stores, Stream};
 
-/// Every loop of this instruction set, narrowest vectors first. Not all of them are usable on every CPU.
+/// All loops of this instruction set, narrowest vectors first. Some of them are not usable on every CPU.
 pub fn all() -> &'static [Stream] {
     loops::LOOPS.as_flattened()
 }
 
-/// The loop for these, if this instruction set has it: reading has only regular stores. It may still not be
-/// usable on this CPU.
+/// The loop for these, if this instruction set has it. [`Op::Read`] exists only with regular stores. The loop may be
+/// unusable on this CPU.
 pub fn find(op: Op, stores: Stores, variant: Variant) -> Option<&'static Stream> {
     all().iter().find(|stream| (stream.op, stream.stores, stream.variant) == (op, stores, variant))
 }

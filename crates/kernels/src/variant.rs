@@ -10,7 +10,7 @@ pub enum Variant {
     Scalar,
     /// 128-bit vectors of x86-64; every x86-64 CPU has them.
     Sse2,
-    /// 256-bit vectors of x86-64, with fused multiply-add: all but a few old processors have both or neither.
+    /// 256-bit vectors of x86-64, with fused multiply-add. Nearly all processors have either both or neither.
     Avx2,
     /// 512-bit vectors of x86-64 (AVX512F).
     Avx512,
@@ -22,8 +22,8 @@ impl Variant {
     /// All of them, narrowest first within an instruction set.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Whether this CPU has it and the kernel saves its registers. Queries the CPU itself, so it is correct under emulators and hypervisors that
-    /// hide extensions.
+    /// Whether this CPU supports it and the kernel saves its registers. Queries the CPU directly, so the result is
+    /// correct under emulators and hypervisors that hide extensions.
     pub fn usable(self) -> bool {
         match self {
             Variant::Scalar => true,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn variants_of_the_other_instruction_set_are_not_usable() {
-        // Running one would be an illegal instruction.
+        // Running one would raise an illegal-instruction exception.
         assert_ne!(Variant::Neon.usable(), cfg!(target_arch = "x86_64"));
         assert_ne!(Variant::Sse2.usable(), cfg!(target_arch = "aarch64"));
         assert!(!(cfg!(target_arch = "aarch64") && Variant::Avx2.usable()));

@@ -3,8 +3,8 @@
 /// The declared work of one iteration of a kernel's loop. Every result derived from a kernel uses these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Instructions, including those of the loop itself (counter, pointers, branch), as the instruction set counts them: a fused pair is two, a
-    /// `rep` prefix does not occur.
+    /// Instructions, including those of the loop itself (counter, pointers, branch), as counted by the instruction set:
+    /// a fused pair counts as two; the `rep` prefix is not used.
     pub instructions: u32,
     /// Bytes read by its load instructions.
     pub bytes_read: u32,

@@ -1,19 +1,19 @@
-//! Holds the long numbers against `bc`, whose work they do: each of its results by the digest of its text, and the
-//! digests against what `bc` itself prints, where it is installed. `bc` takes a minute for all of it, and does so where
-//! LINESPEED_TEST_EVERYTHING is set; otherwise it computes smaller numbers.
+//! Compares the long numbers with those of `bc`: results are compared with stored digests of their text, and the
+//! digests with the output of `bc` if it is installed. The full computation takes `bc` a minute, and runs only if
+//! LINESPEED_TEST_EVERYTHING is set; otherwise, `bc` computes smaller numbers.
 
 use std::process::{Command, Stdio};
 
 use kernels::bignum::{self, Limb, PI_DIGITS, POWER};
 use sha2::{Digest, Sha256};
 
-/// What `echo "7^999999" | BC_LINE_LENGTH=0 bc | sha256sum` prints.
+/// The output of `echo "7^999999" | BC_LINE_LENGTH=0 bc | sha256sum`.
 const POWER_DIGEST: &str = "8c44e8b0e0f82040ea5b80bd1399afde53a2c0b154488dbb93dbe1fa079443d7";
 
-/// The digest of the first 5001 digits of π without the point.
+/// The digest of the first 5001 digits of π without the decimal point.
 const PI_DIGEST: &str = "b95e5928b39b97647c06c22132efc0b23874f62aa7c386f744555c86a1e68fcc";
 
-/// Digits at the end of `bc`'s π that are not π's: it cuts each step off at the scale that was asked for.
+/// Number of inexact digits at the end of `bc`'s π: `bc` truncates each step to the requested scale.
 const INEXACT: usize = 3;
 
 fn text(number: &[Limb]) -> String {
@@ -25,7 +25,7 @@ fn digest(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What `bc -l` says to `input`, in one line; nothing when it is not installed.
+/// The output of `bc -l` for `input`, on one line; `None` if `bc` is not installed.
 fn bc(input: &str) -> Option<String> {
     let child = Command::new("bc")
         .arg("-l")
@@ -46,7 +46,7 @@ fn bc(input: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("bc prints digits"))
 }
 
-/// Whether `bc` is to do all of the work.
+/// Whether `bc` should do the full computation.
 fn everything() -> bool {
     std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty())
 }
@@ -74,7 +74,7 @@ fn the_power_is_bcs() {
     assert_eq!(bignum::check(&result[..used]), bignum::POWER_CHECK);
     assert_eq!(digest(&(text(&result[..used]) + "\n")), POWER_DIGEST);
     let exponent = if everything() { POWER.1 } else { SMALL.0 };
-    // With bc's library loaded a power of whole numbers is still whole.
+    // With bc's library loaded, a power of integers is still an integer.
     if let Some(theirs) = bc(&format!("{}^{exponent}\n", POWER.0)) {
         let (result, used) = power(exponent);
         assert_eq!(theirs, text(&result[..used]) + "\n", "bc prints something else");

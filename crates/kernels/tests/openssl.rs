@@ -1,5 +1,5 @@
-//! Holds our AES-256-IGE against `AES_ige_encrypt` of the OpenSSL library, where there is one: a small C program
-//! is built on the spot, so that nothing of the library comes into ours.
+//! Compares our AES-256-IGE with `AES_ige_encrypt` of the OpenSSL library, if it is installed. The test compiles a
+//! small C program for this purpose, so that our code does not depend on the library.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use kernels::aes_ige::{Key, encrypt};
 
-/// Reads 32 bytes of key, 32 of initialisation vector and the blocks; writes the blocks encrypted and then the vector as it is afterwards.
+/// Reads 32 bytes of key, 32 bytes of initialization vector and the blocks. Writes the encrypted blocks and then the
+/// updated vector.
 const PROGRAM: &str = r#"
 #include <openssl/aes.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@ int main(void) {
 }
 "#;
 
-/// The program, or why it cannot be had. Deprecated in OpenSSL 3, and still there.
+/// Compiles the program, or returns the reason why it is unavailable. The function is deprecated in OpenSSL 3 but still
+/// available.
 fn program(folder: &Path) -> Result<PathBuf, String> {
     let (source, program) = (folder.join("ige.c"), folder.join("ige"));
     std::fs::write(&source, PROGRAM).expect("the test's own folder");

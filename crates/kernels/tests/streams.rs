@@ -1,5 +1,5 @@
-//! Every stream computes what its operation says, in every variant that this CPU has, and touches nothing
-//! else.
+//! Checks that every stream computes its operation correctly, in every variant that this CPU supports, and modifies
+//! nothing else.
 
 use kernels::Variant;
 use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
@@ -9,12 +9,12 @@ use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line([f64; 8]);
 
-/// Lines of each array; the extents that are tried end inside.
+/// Lines per array; the tested lengths end within it.
 const LINES: usize = 2 * 3072 / 64;
-/// What dst holds before: a value that no operation makes.
+/// The initial contents of dst: a value that no operation produces.
 const BEFORE: f64 = -1.0;
 
-/// Different at each place, and exact in every operation.
+/// Test data: different at each index, and exact in every operation.
 fn a(i: usize) -> f64 {
     i as f64 + 0.5
 }
@@ -22,7 +22,7 @@ fn b(i: usize) -> f64 {
     4096.0 - i as f64
 }
 
-/// What `dst[i]` must be after a run over whole blocks that cover it.
+/// The expected value of `dst[i]` after a run over whole blocks that include it.
 fn expected(op: Op, i: usize) -> f64 {
     let line = i / 8;
     let last_of = |lines: usize| if line % lines == lines - 1 { CONSTANT } else { BEFORE };
@@ -47,8 +47,7 @@ fn check(stream: &Stream, bytes: usize) {
     let name = format!("{} {} {} over {bytes} bytes", stream.op, stream.stores, stream.variant);
     let (from_a, from_b) = (array(a), array(b));
     let mut dst = array(|_| BEFORE);
-    // SAFETY: the variant is usable as the caller has asked; the arrays are aligned lines and longer than
-    // `bytes`.
+    // SAFETY: the caller has checked that the variant is usable; the arrays are aligned lines and longer than `bytes`.
     unsafe {
         (stream.run)(dst.as_mut_ptr().cast(), from_a.as_ptr().cast(), from_b.as_ptr().cast(), bytes);
     }
@@ -63,7 +62,7 @@ fn check(stream: &Stream, bytes: usize) {
 
 #[test]
 fn every_stream_computes_what_it_says_and_stays_within_its_extent() {
-    // A bandwidth of a loop that skips part of its work would be too good to be true.
+    // A loop that skips part of its work would show too high a bandwidth.
     let mut checked = 0;
     for stream in stream::all() {
         if !stream.variant.usable() {
@@ -110,8 +109,7 @@ fn each_operation_has_each_kind_of_stores_in_each_width() {
 
 #[test]
 fn bytes_are_counted_as_stream_and_as_the_bus_count_them() {
-    // Per element of 8 bytes, as published tables have it: (operation, STREAM's bytes, bus bytes with regular
-    // stores).
+    // Per 8-byte element, as in published tables: (operation, STREAM's bytes, bus bytes with regular stores).
     let table = [
         (Op::Read, 8.0, 8.0),
         (Op::Write, 8.0, 16.0),

@@ -1,4 +1,5 @@
-//! The ceilings of machines in a small file next to the records, read instantly: what `stat` compares a command with.
+//! The ceilings of machines, with which `stat` compares a command, in a small file next to the records that is fast to
+//! read.
 
 use std::path::{Path, PathBuf};
 
@@ -9,33 +10,33 @@ use record::{Ended, Record, regular_file};
 
 use crate::files;
 
-/// A longer file is not ours.
+/// A longer file was not written by linespeed.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn path() -> Option<PathBuf> {
     files::state_folder().ok().map(|folder| folder.join(record::store::CEILINGS))
 }
 
-/// Reads them.
+/// Reads the ceilings.
 fn read() -> KeptCeilings {
     let text = path().and_then(|path| regular_file::read(&path, MOST_BYTES).ok());
     text.map(|(text, _)| KeptCeilings::read(&text)).unwrap_or_default()
 }
 
-/// The ceilings of this machine, within the limits of this process; otherwise why there are none.
+/// The ceilings of this machine, within the limits of this process; otherwise, why there are none.
 pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     let kept = read();
     let others = kept.is_of_others();
     // Who we are is asked only where there is something to compare it with.
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
-        true => "the saved ones are from another machine or different limits (cpuset, quota)",
+        true => "the saved ceilings are from another machine or from different limits (cpuset, quota)",
         false => "none have been measured here yet",
     })
 }
 
-/// Saves the ceilings in a record of this machine, which is in `file`. `ours`: the record is in the state folder; otherwise nothing is written
-/// there unless the file already exists. A failed write is not an error of the run.
+/// Saves the ceilings from a record of this machine, which is stored in `file`. `ours` means that the record is in the state directory;
+/// otherwise, nothing is written there unless the ceilings file already exists. A failed write is not an error of the run.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {

@@ -17,11 +17,11 @@ pub const PROM_WAY_OUT: &str = "choose another path with --prom FILE";
 
 /// The text in a format.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
-    let none = || Failure::Usage(format!("this command cannot write {}: omit that", form.word()));
+    let none = || Failure::Usage(format!("this command cannot write {}: omit that option", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
-/// What is printed: the requested format unless it goes to a file, otherwise the report.
+/// The printed text: the requested format unless it is written to a file, otherwise the report.
 pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     match options.out.form() {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
@@ -32,19 +32,19 @@ pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     }
 }
 
-/// The file that `--output` names, `None` when it is `-` or was not given.
+/// The file specified with `--output`; `None` if it is `-` or was not specified.
 pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// The same, after checking that it can be written, before a run.
+/// The same, after checking before a run that the file can be written.
 pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
 }
 
-/// The name that `linespeed show` accepts for the record in a file at any time: its short name if it is among the user's own; `None` if names are
-/// removed, or without a file.
+/// A permanent name that `linespeed show` accepts for the record in a file: the short name if it is one of the user's own records; `None`
+/// if names are removed, or without a file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
     let own = places::state_folder().is_some_and(|own| file.parent() == Some(&own));
@@ -58,26 +58,26 @@ pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> Stri
     format!("\nRecord: {}\n{page}", shown(options, record))
 }
 
-/// The same for a record in the state folder; empty for other files, whose path the user gave.
+/// The same for a record in the state directory; empty for other files, whose path was specified by the user.
 pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
     let page = Some(file.with_extension("html")).filter(|page| page.is_file());
     if own && !options.out.redact { name_files(options, file, page.as_deref()) } else { String::new() }
 }
 
-/// Whether the result goes to standard output as JSON, and nothing else does.
+/// Whether only JSON is written to standard output.
 pub fn to_standard_output(options: &Options) -> bool {
     let dash = options.out.output.as_deref().is_some_and(|path| path.as_os_str() == "-");
     options.out.json || (dash && options.out.form().is_none())
 }
 
-/// Whether the user named the file or folder for records.
+/// Whether the user specified the file or directory for records.
 pub fn is_named(options: &Options) -> bool {
     output_file(options).is_some() && options.out.form_of_file() == Form::Json
 }
 
-/// Where the record will go, checked before anything is measured; `None` for standard output, or if a short run cannot save it. Other requested
-/// files are also checked.
+/// The destination of the record, checked before anything is measured; `None` for standard output, or if a short run cannot save the
+/// record. Other requested files are also checked.
 pub fn destination(
     options: &Options,
     machine: &Machine,
@@ -138,7 +138,7 @@ fn is_report(options: &Options) -> bool {
     options.out.form().is_none() && !to_standard_output(options)
 }
 
-/// JSON of a record, a plan, a comparison.
+/// The JSON of a record, a plan or a comparison.
 pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
     json.map_err(|error| Failure::Cannot(format!("cannot be written as JSON: {error}")))
 }
@@ -167,14 +167,14 @@ pub fn keep(
 pub struct Kept {
     /// Its path.
     pub path: Option<PathBuf>,
-    /// The name that `linespeed show` accepts for it; `None` if it was not saved.
+    /// The name that `linespeed show` accepts for the record; `None` if it was not saved.
     pub shown_by: Option<String>,
-    /// What went wrong.
+    /// The error, if saving failed.
     pub written: Result<(), Failure>,
 }
 
 impl Kept {
-    /// Keeps it.
+    /// Saves the record of a run.
     pub fn keep(options: &Options, record: &Record, destination: Option<&Path>) -> Self {
         // The dot stands for a whole run of everything that is no quick one, unless it lies where the user wants it.
         let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
@@ -205,8 +205,8 @@ impl Kept {
         View::of_record(record, name, move |screen| draw(screen, shown_by.as_deref()))
     }
 
-    /// Writes or prints its formats. `page`: a page is written next to a record whose path the user did not name. `names_files`: the report ends
-    /// with their names.
+    /// Writes or prints the formats. `page` means that a page is written next to a record whose path the user did not specify;
+    /// `names_files` means that the report ends with the names of these files.
     pub fn deliver(
         self,
         options: &Options,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
 
-/// Exit code if `--fail-on` was met: a finding at or above a level, a loss of speed.
+/// Exit code if a condition of `--fail-on` was met: a finding at or above a level, or a loss of speed.
 pub const FOUND: u8 = 1;
 
 /// The exit code after a signal, as in shells.
@@ -14,12 +14,12 @@ pub fn signal_code(signal: i32) -> u8 {
     Exit::Signal(signal).code()
 }
 
-/// An unknown name, with the nearest existing one, and with all.
+/// The error for an unknown name, with the nearest existing name, or with all names.
 pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Failure {
     let near = record::glossary::find_nearest(name, names.clone());
     let hint = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
     let all = names.collect::<Vec<_>>().join(", ");
-    Failure::Usage(format!("there is no {kind} {name:?}{hint} There are: {all}"))
+    Failure::Usage(format!("there is no {kind} {name:?}{hint} Available: {all}"))
 }
 
 /// Why linespeed stopped.
@@ -28,7 +28,7 @@ pub enum Failure {
     /// The command line asks for something that does not exist. Exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// A file of the user's cannot be used.
+    /// A file specified by the user cannot be used.
     #[error("{}: {}", visible(.path), one_line(.why))]
     Input {
         /// The file.
@@ -43,7 +43,7 @@ pub enum Failure {
         path: Option<PathBuf>,
         /// The system's error.
         error: io::Error,
-        /// The way out.
+        /// The remedy.
         way_out: &'static str,
     },
     /// A record could not be written to its destination, and was saved elsewhere.
@@ -89,7 +89,7 @@ impl Failure {
         }
     }
 
-    /// The same with this remedy, if something cannot be written.
+    /// The same error with this remedy, if it is about a failed write.
     pub fn with_way_out(self, way_out: &'static str) -> Self {
         match self {
             Failure::Output { path, error, .. } => Failure::Output { path, error, way_out },
@@ -103,7 +103,7 @@ impl Failure {
     }
 }
 
-/// One line, whatever text a file contributed.
+/// Joins the text into one line, since it may contain text from a file.
 fn one_line(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

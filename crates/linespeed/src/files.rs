@@ -15,12 +15,12 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// System errors that mean that there is no settings file.
+/// System errors that indicate a missing settings file.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// Maximum size of a settings file.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
 
-/// Writes files; those in the state folder belong to the user who ran sudo.
+/// Writes files; files in the state directory belong to the user who ran sudo.
 static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     let (own, named) = (places::state_folder(), places::named_state_folder());
     if let (Some(own), Some(named)) = (&own, &named)
@@ -32,14 +32,14 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     Writer { own, owner: Invoker::of_sudo() }
 });
 
-/// The folder for records.
+/// The directory for records.
 pub fn state_folder() -> Result<PathBuf, Failure> {
     let none =
-        || Failure::Cannot(format!("no folder for records: XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
+        || Failure::Cannot(format!("no directory for records: XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
     places::state_folder().ok_or_else(none)
 }
 
-/// The folder of the user's recipes.
+/// The directory of the user's recipes.
 pub fn recipes() -> Option<PathBuf> {
     places::config_folder().map(|folder| folder.join("recipes"))
 }
@@ -61,7 +61,7 @@ pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     Ok(Some((path, text, own)))
 }
 
-/// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
+/// Checks before a run that a file can be written to `path`, to avoid losing a minute of measurements.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(WRITER.check(path)?)
 }
@@ -86,19 +86,23 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!("{label} was the label of {}, which is kept", visible(&before)));
+        crate::output::complain(&format!(
+            "the label {label} was moved from {}, which remains saved",
+            visible(&before)
+        ));
     }
     Ok(())
 }
 
-/// Saves the index of a records folder if the folder is ours; without it, lists are only slower.
+/// Saves the index of a records directory if the directory belongs to this user; without an index, listing is just
+/// slower.
 pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);
     }
 }
 
-/// The same after a record was written, if it is in that folder.
+/// Updates the index after a record was written, if the record is in that directory.
 pub fn extend_index(record: &Path) {
     let own = places::state_folder().filter(|own| record.parent() == Some(own));
     if let Some(own) = own {
@@ -112,16 +116,16 @@ pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
         .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
-/// Which names belong to the same host, from the keys in the folders of records.
+/// The names that belong to the same host, from the keys in the directories of records.
 pub fn aliases() -> Aliases {
     let folders = places::state_folders();
     Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())
 }
 
-/// Creates a folder named by the user, including its parents.
+/// Creates a directory specified by the user, including its parents.
 pub fn create(folder: &Path) -> Result<(), Failure> {
     let failed =
-        |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "choose another folder" };
+        |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "choose another directory" };
     std::fs::create_dir_all(folder).map_err(failed)
 }
 

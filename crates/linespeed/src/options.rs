@@ -49,8 +49,8 @@ use taken::{is_taken, limited_flags};
 
 /// Measure how far this machine runs below its hardware's speed, and find out why
 ///
-/// Without a command linespeed inspects the machine and measures its clock, caches, memory, scaling, wake-ups and small costs in
-/// about a minute. It reports what costs speed and how to get it back, and saves a record (JSON) and a page (HTML).
+/// Without a command, linespeed inspects the machine and measures its clock, caches, memory, scaling, wake-ups and small costs in
+/// about a minute. It reports speed losses with their remedies, and saves a record (JSON) and a page (HTML).
 #[derive(Debug, Parser)]
 #[command(name = "linespeed", version = env!("LINESPEED_VERSION"))]
 pub struct Options {
@@ -69,7 +69,7 @@ pub enum Command {
     Inspect(Inspect),
     /// Run some measurements, or all
     Run(Run),
-    /// List the measurements, whether each works here, and its duration
+    /// List the measurements with availability and duration
     #[command(hide = true)]
     List,
     /// Measure a command or recipe on 1 to all CPUs: throughput, speed-up, SMT yield
@@ -84,7 +84,7 @@ pub enum Command {
     Plan(Plan),
     /// Show what adds noise to measurements, or disable it for a command
     Quiet(Quiet),
-    /// Apply a finding's fix, measure what it gains, then revert it
+    /// Apply a finding's fix, measure its gain, then revert it
     Fix(Fix),
     /// Measure the overhead of interrupts, migration and virtualization
     Overhead(Overhead),
@@ -103,9 +103,9 @@ pub enum Command {
     Import(Import),
     /// Show published results of other machines, or compare with them
     Reference(Reference),
-    /// Explain a metric, finding or word: meaning, method, typical values
+    /// Explain a metric, finding or term: meaning, method, typical values
     Explain {
-        /// A metric (load.latency), a measurement (wakeup) or a word (governor)
+        /// A metric (load.latency), a measurement (wakeup) or a term (governor)
         name: Option<String>,
     },
     /// Print the JSON Schema of a record, or of a command's --json
@@ -163,7 +163,7 @@ fn file(name: &str) -> Result<PathBuf, String> {
 
 /// A label.
 fn label(name: &str) -> Result<String, String> {
-    let words = || "use letters, digits and -_.+@, beginning with a letter or digit".to_owned();
+    let words = || "use letters, digits and -_.+@, starting with a letter or digit".to_owned();
     record::store::is_label(name).then(|| name.to_owned()).ok_or_else(words)
 }
 
@@ -221,7 +221,7 @@ impl Run {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "{form} applies to wake-up latency, which is not among {}: add wakeup, or omit {form}",
+            "{form} applies to wake-up latency, which is not among {}: add wakeup or omit {form}",
             self.names.join(", ")
         )))
     }
@@ -239,7 +239,7 @@ pub struct Measuring {
     /// Use only these CPUs, such as 0-3,8
     #[arg(long, global = true, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
-    /// Quiet the machine first, restore it after
+    /// Quiet the machine during the run
     #[arg(long, global = true)]
     pub quiet_machine: bool,
     /// Exit with 1 on findings: note, warning or serious

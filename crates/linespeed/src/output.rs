@@ -1,4 +1,4 @@
-//! Standard output: its width, whether it has colours, and a writer that a closed pipe does not make panic.
+//! Standard output: its width and colors, and a writer that does not panic if the pipe is closed.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use report::view::Form;
 use crate::failure::Failure;
 use crate::options::{Color, Out};
 
-/// Width without a terminal: suitable for mails and tickets.
+/// Width without a terminal, suitable for mails and tickets.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Maximum width; wider lines are not easier to read.

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar with the time left on a terminal, lines with `--verbose`, otherwise nothing.
+//! Progress on standard error: on a terminal, a bar with the remaining time; lines with `--verbose`; otherwise nothing.
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// For a run that may take `seconds` in all; 0 where nobody knows yet.
+    /// For a run that may take `seconds` in total; 0 if the duration is not yet known.
     pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
@@ -44,7 +44,7 @@ impl<'a> Shown<'a> {
         output::verbose(self.out, words);
     }
 
-    /// Before the first run of a command, with the time that all of them may take.
+    /// Called before the first run of a command, with the expected time of all runs.
     pub fn begin_runs(&mut self, seconds: f64) {
         if let Some(bar) = &self.bar {
             bar.set_length((seconds * 1000.0) as u64);
@@ -115,15 +115,17 @@ impl RunObserver for Shown<'_> {
     fn left(&mut self, names: &[String]) {
         if !self.out.quiet_output && !self.said_left {
             self.said_left = true;
-            say_left(names, "Ctrl-C ends it, --timeout limits it");
+            say_left(names, "Ctrl-C ends the wait, --timeout limits it");
         }
     }
 }
 
-/// Reports what a command left running in the background, and what that means.
+/// Reports processes that a command left running in the background, and the consequences.
 pub fn say_left(names: &[String], means: &str) {
     let names = names.join(", ");
-    output::complain(&format!("the command has ended; waiting for {names}, which it left running: {means}"));
+    output::complain(&format!(
+        "the command has ended; waiting for {names}, which the command left running: {means}"
+    ));
 }
 
 /// Names of processes, the first few.

@@ -17,7 +17,7 @@ use crate::{files, output};
 /// The root account, whose name does not identify a person.
 const ROOT: &str = "root";
 
-/// Pseudonyms that include the current user; `None` if names stay.
+/// Pseudonyms that include the current user; `None` if names are not removed.
 pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     if !options.out.redact {
         return Ok(None);
@@ -49,7 +49,7 @@ pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }
 
-/// Prints the warning of [`end`] for these.
+/// Prints the warning of [`end`] for these names.
 pub fn end_names(options: &Options, names: &Names) {
     if let Names::Pseudonyms(all) = names {
         end(options, &all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -99,7 +99,7 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
     Ok(())
 }
 
-/// The displayed name of a file: without its folders, which show its owner.
+/// The displayed name of a file: without its directories, which show its owner.
 pub fn shown(options: &Options, path: &Path) -> String {
     let name = path.file_name().filter(|_| options.out.redact);
     visible(name.map_or(path, Path::new))

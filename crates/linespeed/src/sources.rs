@@ -53,7 +53,7 @@ pub fn name_of(path: &Path) -> String {
     stem.filter(finds).unwrap_or_else(|| visible(path))
 }
 
-/// The file that an argument names: by its path, by its label, or as a record of the state folder.
+/// The file that an argument names: by its path, by its label, or as a record of the state directory.
 pub fn locate(argument: &str) -> PathBuf {
     let path = PathBuf::from(argument);
     let known = (!path.exists()).then(|| store::find(&os::places::state_folders(), argument)).flatten();
@@ -70,7 +70,7 @@ fn file(path: &Path) -> Result<Record, Failure> {
     let refused = |why: String| Failure::Input { path: path.to_owned(), why };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
         let why = "is not a record: it contains this machine's ceilings for linespeed stat; the records are \
-         next to it";
+         in the same directory";
         return Err(refused(why.to_owned()));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
@@ -134,7 +134,7 @@ fn this_machine() -> Result<Source, Failure> {
         files::state_folder()?;
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         return Err(Failure::Cannot(format!(
-            "there is no record of this machine in {}: run linespeed first, or give a record's file",
+            "there is no record of this machine in {}: run linespeed first, or specify a record file",
             looked.join(" or ")
         )));
     };

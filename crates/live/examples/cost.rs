@@ -1,8 +1,9 @@
-//! What watching a large machine costs: `/proc` and `/sys` of 512 CPUs and 5,000 processes of four threads, made up in a folder.
+//! Measures the cost of observing a large machine: synthetic `/proc` and `/sys` trees with 512 CPUs and 5,000 processes of four
+//! threads each.
 //!
-//! `cargo run --release -p linespeed-live --example cost [SECONDS]` prints the CPU time a second of each interval, of one CPU, and
-//! the memory at the most. Reading below a captured root resolves every path by itself and costs more than the kernel's own
-//! files; what procfs takes to make them is not in it.
+//! `cargo run --release -p linespeed-live --example cost [SECONDS]` prints the CPU time per second of each interval, as a share of
+//! one CPU, and the peak memory. Reading below a captured root resolves every path separately and costs more than reading the
+//! kernel's own files, but does not include the cost of generating files in procfs.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -10,12 +10,12 @@ use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
-/// Processes that use at least this many CPUs are sampled, the busiest of them, for this long.
+/// The busiest processes are sampled if they use at least this many CPUs, for this long.
 const WORTH_ASKING: f64 = 0.05;
 const MOST_ASKED: usize = 3;
 const ASKED_FOR: Duration = Duration::from_millis(600);
 
-/// Processes at the beginning of a time.
+/// Processes at the beginning of a period.
 #[derive(Debug)]
 pub struct Beside {
     began: Instant,
@@ -25,14 +25,14 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Reads all processes, which takes some microseconds each.
+    /// Reads all processes, which takes a few microseconds for each.
     pub fn begin(root: Root) -> Self {
         let mut files = Files::default();
         let before = Processes::look(&root, &mut files, &Processes::default());
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Those that ran since then, busiest first, excluding this process, the given ones, and their children.
+    /// Processes that ran since then, busiest first, excluding this process, the given ones, and their children.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -45,7 +45,7 @@ impl Beside {
         all
     }
 
-    /// Samples the busiest of them after the measurement: what they use besides CPU time.
+    /// Samples the busiest processes after the measurement to find resources that they use besides CPU time.
     pub fn ask(self, all: &mut [Process], known: Hierarchy) {
         let least = WORTH_ASKING * self.began.elapsed().as_secs_f64();
         let busy = all.iter_mut().filter(|one| one.cpu >= least && !one.ended);

@@ -1,4 +1,5 @@
-//! What can be observed here: a line for each source, with the remedy if it is missing, refused or doubtful.
+//! Coverage of observations on this machine: a line for each source, with the remedy if it is missing, refused or
+//! doubtful.
 
 use machine::Root;
 use record::{Coverage, Text, text};
@@ -7,7 +8,7 @@ use crate::look::Look;
 use crate::sources::quota;
 use crate::sources::sensors::{Heat, has_fans_or_temperatures};
 
-/// The kernel's files of another process, the first that every machine has.
+/// The kernel's files of another process: the first process, which exists on every machine.
 const OTHER: &str = "/proc/1";
 /// The namespace of all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
@@ -60,7 +61,7 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let throttle = format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu);
     let no_throttle = text!("live-no-throttle", "no thermal_throttle in sysfs (Intel only)");
     all.push(unless("heat throttling", root.exists(&throttle), no_throttle));
-    let no_hwmon = text!("live-no-hwmon", "no temperature or fan in /sys/class/hwmon");
+    let no_hwmon = text!("live-no-hwmon", "no temperature or fan sensor in /sys/class/hwmon");
     all.push(unless("sensors", has_fans_or_temperatures(root), no_hwmon));
     all.push(power(root, found.heat));
     all
@@ -80,7 +81,8 @@ fn power(root: &Root, heat: &Heat) -> Coverage {
     }
 }
 
-/// Whether all processes of the machine are seen: the CPU time of the others is in its shares all the same.
+/// Whether all processes of the machine are visible; the CPU time of hidden processes is included in the shares
+/// nevertheless.
 fn processes(root: &Root) -> Coverage {
     let what = "processes";
     if !root.exists(&format!("{OTHER}/stat")) {
@@ -95,7 +97,7 @@ fn processes(root: &Root) -> Coverage {
     Coverage::measured(what)
 }
 
-/// What threads of other users wait for: refused, or available; `None` if their processes are hidden.
+/// Whether the waits of other users' threads are refused or available; `None` if their processes are hidden.
 fn others_waits(root: &Root) -> Option<Coverage> {
     let what = "waits of other users' threads";
     if !root.exists(&format!("{OTHER}/stat")) {

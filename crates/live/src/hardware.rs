@@ -1,4 +1,4 @@
-//! Counters of cores and memory controllers, if this process may open them: they keep counting between readings.
+//! Counters of cores and memory controllers, if this process may open them; they continue counting between readings.
 
 use std::fs::File;
 use std::time::Instant;
@@ -13,12 +13,13 @@ use crate::pace::Pace;
 
 /// Maximum number of CPUs whose counters are read: reading the counter of another CPU interrupts that CPU.
 const MOST_CPUS: usize = 48;
-/// Maximum number of descriptors needed: some nine events per CPU, for the machine and for a cgroup, and those of the memory controllers.
+/// Maximum number of file descriptors needed: about nine events per CPU, for the machine and for a cgroup, and the events of memory
+/// controllers.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
 /// The share of one CPU that reading each kind may use.
 const SHARE: f64 = 0.0003;
 
-/// As coverage names them.
+/// The name in coverage.
 const CORES: &str = "IPC and top-down";
 const CORES_OF_GROUP: &str = "IPC and top-down of the cgroup";
 const TRAFFIC: &str = "memory traffic";
@@ -46,7 +47,7 @@ struct OfMemory {
 #[derive(Debug, Default)]
 pub(crate) struct Hardware {
     machine: Option<OfCpus>,
-    /// For the watched cgroup, with its folder.
+    /// Counters of the observed cgroup, with its directory.
     group: Option<(String, Option<OfCpus>)>,
     traffic: Option<OfMemory>,
 }
@@ -69,7 +70,7 @@ impl OfCpus {
     }
 }
 
-/// Some of these CPUs, evenly chosen.
+/// A subset of these CPUs at even distances.
 fn chosen(cpus: &CpuList) -> impl Iterator<Item = u32> + '_ {
     cpus.iter().step_by(cpus.len().div_ceil(MOST_CPUS).max(1))
 }
@@ -114,8 +115,8 @@ impl Hardware {
         (all, coverage)
     }
 
-    /// Counts the tasks of this cgroup separately from now on; `folder`: its own in the hierarchy by which the kernel counts, if that is
-    /// mounted. Returns a new remark.
+    /// Counts the tasks of this cgroup separately from now on; `folder` is its directory in the hierarchy that the kernel uses for
+    /// counting, if that is mounted. Returns a new remark.
     pub(crate) fn count_group(
         &mut self,
         root: &Root,
@@ -144,7 +145,7 @@ impl Hardware {
         Some(line)
     }
 
-    /// Adds the counts to an interval; `last`: no interval follows.
+    /// Adds the counts to an interval; `last` means that no interval follows.
     pub(crate) fn read_into(&mut self, interval: &mut Interval, last: bool) {
         interval.cores = self.machine.as_mut().and_then(|counters| counters.read(last));
         let group = self.group.as_mut().and_then(|(_, counters)| counters.as_mut());
@@ -161,4 +162,4 @@ impl Hardware {
 }
 
 const NOT_LIVE: record::Template =
-    record::Template::new("live-not-this-machine", "not the machine that this runs on");
+    record::Template::new("live-not-this-machine", "the tree is not from the running machine");

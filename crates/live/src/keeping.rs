@@ -1,4 +1,4 @@
-//! A saved recording: its record is written periodically, so that little is lost however it ends.
+//! A saved recording, whose record is written periodically, so that an abnormal end loses little.
 
 use std::time::{Duration, Instant};
 
@@ -7,25 +7,25 @@ use record::diagnosis::Bound;
 use record::live::Interval;
 use record::{Coverage, Ended, Record, Watch};
 
-/// Between two writings of the record while it grows.
+/// Time between two writes of the record during the recording.
 const BETWEEN: Duration = Duration::from_secs(60);
 
 /// The record of a recording in progress.
 #[derive(Debug)]
 pub struct Keeping {
-    /// What was seen so far.
+    /// The recording so far.
     pub watch: Watch,
     /// What cannot be observed of a running machine.
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
-    /// How long the machine was suspended since then, s.
+    /// Time for which the machine was suspended since then, s.
     asleep: f64,
     written: Instant,
 }
 
 impl Keeping {
-    /// Begins; `of`: what is watched, if not the whole machine.
+    /// Begins a recording; `of` is the observed subject, if not the whole machine.
     pub fn begin(mut record: Record, found: Inspection, of: String) -> Self {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
@@ -45,7 +45,7 @@ impl Keeping {
         }
     }
 
-    /// Adds the interval that ends now, and what bound it.
+    /// Adds the interval that ends now, with its verdict.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
         // With the time the machine was suspended, so that it also matches the time of day.

@@ -12,11 +12,11 @@ pub(crate) const MOST_OPEN: usize = 256;
 /// Bytes per read: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
 const PIECE: usize = 4096;
 
-/// The open ones, by a number that the caller gives.
+/// The open files, by a number that the caller assigns.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFiles {
     open: HashMap<i32, File>,
-    /// This process may not open as many.
+    /// Whether this process may not open as many files.
     refused: bool,
 }
 
@@ -51,20 +51,20 @@ impl KeptFiles {
         }
     }
 
-    /// The same for a file that is or can be kept open: while it can be read, it belongs to one and the same process.
+    /// The same for a file that is or can be kept open: as long as it can be read, it belongs to the same process.
     pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
         let known = self.open.contains_key(&key);
         let text = self.text(root, key, path)?;
         self.open.contains_key(&key).then_some((text, known))
     }
 
-    /// Closes all others.
+    /// Closes all other files.
     pub(crate) fn retain(&mut self, keep: impl Fn(i32) -> bool) {
         self.open.retain(|key, _| keep(*key));
     }
 }
 
-/// Its whole contents from the beginning: reads from /proc may return early.
+/// The complete contents of a file from its beginning: reads from /proc may return early.
 fn read_whole(file: &File) -> io::Result<Vec<u8>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; PIECE]);
     loop {

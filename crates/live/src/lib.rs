@@ -1,5 +1,5 @@
-//! Observes a running machine: what its CPUs do in each interval, from what Linux exposes without root or counters, and from a
-//! probe of memory latency. Nothing here interprets the results.
+//! Observes a running machine: the activity of its CPUs in each interval, from data that Linux exposes without root or
+//! counters, and from a probe of memory latency. This crate does not interpret the results.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

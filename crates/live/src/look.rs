@@ -18,18 +18,18 @@ use crate::sources::quota::Quotas;
 /// Kinds of pressure, by their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
 
-/// A shorter suspension is ignored: the two clocks that show it are not read at once.
+/// Shorter suspensions are ignored, because the two clocks that show them are not read simultaneously.
 const SLEEP: Duration = Duration::from_millis(500);
 
 /// Counters since boot.
 #[derive(Debug)]
 pub(crate) struct Look {
     at: Instant,
-    /// For how long the machine had been suspended since boot.
+    /// Time for which the machine was suspended since boot.
     suspended: Duration,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
-    /// If there are several nodes.
+    /// Page counters, if there are several nodes.
     pages: Option<Pages>,
     pressure: [Option<u64>; 3],
     clocks: Clocks,
@@ -37,8 +37,8 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Reads everything now; `nodes`: the machine's; `groups`: the folders of cgroups with a quota; `files`: kept open
-    /// for these readings.
+    /// Reads all counters now; `nodes` are the machine's nodes, `groups` the directories of cgroups with a quota, and
+    /// `files` the files kept open for these readings.
     pub(crate) fn now(
         root: &Root,
         files: &mut KeptFiles,
@@ -64,7 +64,7 @@ impl Look {
         }
     }
 
-    /// Whether anything but the probe shows the clock.
+    /// Whether a source other than the probe shows the clock.
     pub(crate) fn tells_the_clock(&self) -> bool {
         self.clocks.is_shown()
     }
@@ -84,7 +84,7 @@ impl Look {
         all.into_iter().filter_map(|(name, shown)| Some((name, shown?)))
     }
 
-    /// What happened from this reading to `now`.
+    /// The activity from this reading to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
         // From the clock that stops while the machine is suspended, as the kernel's counts do.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);

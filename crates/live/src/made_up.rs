@@ -1,4 +1,4 @@
-//! A synthetic tree of a machine for unit tests: files in a temporary folder.
+//! A synthetic tree of a machine for unit tests: files in a temporary directory.
 
 use machine::Root;
 
@@ -15,7 +15,7 @@ impl Tree {
         Self(folder)
     }
 
-    /// Adds a file (and its folders), or replaces it.
+    /// Adds a file (and its parent directories), or replaces it.
     pub(crate) fn file(self, path: &str, contents: &str) -> Self {
         let path = self.0.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -23,7 +23,7 @@ impl Tree {
         self
     }
 
-    /// Adds a link (and its folders), or replaces it.
+    /// Adds a link (and its parent directories), or replaces it.
     pub(crate) fn link(self, path: &str, to: &str) -> Self {
         let path = self.0.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -32,13 +32,13 @@ impl Tree {
         self
     }
 
-    /// Adds a folder, which cannot be read as a file.
+    /// Adds a directory, which cannot be read as a file.
     pub(crate) fn folder(self, path: &str) -> Self {
         std::fs::create_dir_all(self.0.path().join(path)).unwrap();
         self
     }
 
-    /// Removes a file, or a folder with its contents.
+    /// Removes a file, or a directory with its contents.
     pub(crate) fn without(self, path: &str) -> Self {
         let path = self.0.path().join(path);
         if path.is_dir() {

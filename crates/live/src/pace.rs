@@ -1,17 +1,17 @@
-//! Expensive work is done rarely: each source has a budget as a share of one CPU.
+//! Limits the rate of expensive work: each source has a budget as a share of one CPU.
 
 use std::time::{Duration, Instant};
 
-/// When something may be done again.
+/// The time at which work may be done again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Its time over this may be spent on it.
+    /// The share of one CPU that may be used for the work.
     share: f64,
     next: Option<Instant>,
 }
 
 impl Pace {
-    /// With this share of one CPU.
+    /// Creates a limit with this share of one CPU.
     pub(crate) fn new(share: f64) -> Self {
         Self { share, next: None }
     }

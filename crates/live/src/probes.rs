@@ -12,11 +12,11 @@ use record::{CpuList, Summary};
 /// Maximum number of nodes probed.
 const MOST_NODES: usize = 16;
 
-/// One node's.
+/// The probe of one node.
 #[derive(Debug)]
 struct OfNode {
     node: u32,
-    /// CPUs of the node that this process may use: it reads from there if there are several nodes.
+    /// CPUs of the node that this process may use; with several nodes, the probe runs on one of them.
     cpus: CpuList,
     probe: MemoryProbe,
     readings: Vec<f64>,
@@ -31,7 +31,8 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Probes these nodes, as far as this process may allocate their memory. Without cache line flushes or free memory there is no latency.
+    /// Probes these nodes, as far as this process may allocate their memory. Latency is not available without cache-line flushes or free
+    /// memory.
     pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
         let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
         let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
@@ -58,13 +59,13 @@ impl Probes {
         !self.nodes.is_empty()
     }
 
-    /// How late the timer came that woke it.
+    /// Adds the delay of the timer that woke the probe.
     pub(crate) fn listen(&mut self, late: Duration) {
         self.late_us.push(late.as_secs_f64() * 1e6);
     }
 
     /// Reads the clock, and probes the memory of each node once. After a sleep, the first microseconds are a tenth slower, because code is loaded
-    /// from memory and interrupts finish. So the best of several readings counts, as in a measurement.
+    /// from memory and interrupts finish. Therefore, the best of several readings counts, as in a measurement.
     pub(crate) fn hear_memory(&mut self) {
         self.clocks.push(look_at_clock());
         let several = self.nodes.len() > 1;

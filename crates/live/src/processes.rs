@@ -1,4 +1,4 @@
-//! Which processes use the CPU time: /proc/PID/stat of each, compared with the previous scan.
+//! The CPU time of processes: /proc/PID/stat of each, compared with the previous scan.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use record::phrase::visible;
 
 use crate::kept_files::{KeptFiles, MOST_OPEN};
 
-/// Processes that an interval names.
+/// Maximum number of processes listed in an interval.
 pub(crate) const MOST_NAMED: usize = 8;
 /// Maximum number of processes stored between two scans; others are ignored.
 const MOST_KEPT: usize = 200_000;
@@ -18,7 +18,8 @@ const MOST_KEPT: usize = 200_000;
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
-/// After this many scans the list of processes is read again even if nothing seems to have started: one may have become visible.
+/// After this many scans, the list of processes is read again even if no process seems to have started, because one may have
+/// become visible.
 const LISTED_FOR: u32 = 30;
 
 /// State stored between scans to make them cheap: for a process that slept, checking takes a third of the time of reading its accounting, and
@@ -27,7 +28,7 @@ const LISTED_FOR: u32 = 30;
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
     accounts: KeptFiles,
-    /// `/proc/PID/schedstat` of those with one thread: while that is unchanged, so is the accounting.
+    /// `/proc/PID/schedstat` of single-threaded processes: while it is unchanged, so is the accounting.
     turns: KeptFiles,
     /// Its text at the last scan.
     last_turns: HashMap<i32, String>,
@@ -57,7 +58,7 @@ impl Files {
         &self.listed
     }
 
-    /// The account of a process until now; `before`: at the last scan.
+    /// The account of a process until now; `before` is the account at the last scan.
     fn account(&mut self, root: &Root, pid: i32, before: Option<&Stat>) -> Option<Stat> {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
@@ -76,12 +77,12 @@ impl Files {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Processes {
     there: HashMap<i32, Stat>,
-    /// The last account of those that have ended since the interval began.
+    /// The last accounts of processes that exited since the interval began.
     ended: Vec<(i32, Stat)>,
 }
 
 impl Processes {
-    /// Scans all processes that /proc shows; `before`: the last scan.
+    /// Scans all processes visible in /proc; `before` is the last scan.
     pub(crate) fn look(root: &Root, files: &mut Files, before: &Self) -> Self {
         let mut all = HashMap::new();
         for pid in files.list(root).to_vec() {
@@ -100,7 +101,7 @@ impl Processes {
         self.there.get(&pid)
     }
 
-    /// Takes over ended processes from the previous scan of the same interval.
+    /// Takes over exited processes from the previous scan of the same interval.
     pub(crate) fn remember_ended(&mut self, mut before: Self) {
         self.ended = std::mem::take(&mut before.ended);
         let there = &self.there;
@@ -115,8 +116,8 @@ impl Processes {
         self.ended.clear();
     }
 
-    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its last scan. `is_own`: which
-    /// ones to leave out.
+    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its last scan. `is_own`
+    /// selects processes to leave out.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
         let of_manual = |policy: &str| format!("SCHED_{}", policy.to_uppercase());

@@ -1,4 +1,4 @@
-//! The requested processes of a machine: some by PID, those of a cgroup, a systemd unit, a container.
+//! The selected processes of a machine: by PID, or those of a cgroup, a systemd unit or a container.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::fmt;
 use machine::Root;
 use machine::cgroups::{Cgroups, Version, walk};
 
-/// Maximum number of cgroup folders searched.
+/// Maximum number of cgroup directories searched.
 const MOST_FOLDERS: usize = 20_000;
 /// Maximum number of processes watched.
 const MOST_PROCESSES: usize = 4096;
 /// Minimum length of a container ID.
 const LEAST_ID: usize = 6;
 
-/// What is watched.
+/// The observed processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// The processes with these numbers, and what they start.
+    /// The processes with these PIDs, and the processes that they start.
     Processes(Vec<i32>),
-    /// Those of the cgroup with this name (`/system.slice/nginx.service`) or folder, and of the groups below it.
+    /// The processes of the cgroup with this name (`/system.slice/nginx.service`) or directory, and of its descendants.
     Cgroup(String),
-    /// Those of this unit of systemd.
+    /// The processes of this systemd unit.
     Unit(String),
-    /// Those of the container whose ID has this prefix.
+    /// The processes of the container whose ID has this prefix.
     Container(String),
 }
 
@@ -32,14 +32,14 @@ pub enum SelectionError {
     /// There is no cgroup with that name.
     #[error("no cgroup for {0} is visible; list them with systemd-cgls, or use -p PID")]
     NoGroup(Selection),
-    /// Several are.
+    /// Several cgroups match.
     #[error("{0} matches {all}; specify one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]
     Ambiguous(Selection, Vec<String>),
-    /// The group exists, but has no process.
+    /// The group exists, but has no processes.
     #[error("cgroup {0} has no processes")]
     Empty(String),
     /// The ID is too short.
-    #[error("{0} is too short for a container ID; give at least {LEAST_ID} characters")]
+    #[error("{0} is too short for a container ID; specify at least {LEAST_ID} characters")]
     ShortId(String),
 }
 
@@ -66,7 +66,8 @@ impl Selection {
         }
     }
 
-    /// The folder of the cgroup in the hierarchy by which the kernel counts events; `None` if none is meant, or mounted.
+    /// The directory of the cgroup in the hierarchy that the kernel uses for counting events; `None` if no cgroup is
+    /// selected, or the hierarchy is not mounted.
     pub(crate) fn counted_folder(&self, root: &Root) -> Option<String> {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
@@ -76,7 +77,7 @@ impl Selection {
         Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
     }
 
-    /// The folders of the cgroup in the hierarchies that count CPU time.
+    /// The directories of the cgroup in the hierarchies that count CPU time.
     fn folders(&self, root: &Root) -> Result<Vec<String>, SelectionError> {
         let matches: Box<dyn Fn(&str) -> bool> = match self {
             Selection::Processes(_) => return Ok(Vec::new()),
@@ -128,7 +129,7 @@ fn tops(root: &Root) -> Vec<String> {
     [Version::V2, Version::V1].into_iter().filter_map(top).collect()
 }
 
-/// The folders of the group with this name.
+/// The directories of the group with this name.
 fn named(root: &Root, name: &str) -> Vec<String> {
     let name = name.trim_end_matches('/');
     let below = tops(root).into_iter().map(|top| format!("{top}/{}", name.trim_start_matches('/')));
@@ -137,7 +138,7 @@ fn named(root: &Root, name: &str) -> Vec<String> {
     folders.collect()
 }
 
-/// The group's name: its folder without the mount point of its hierarchy.
+/// The group's name: its directory without the mount point of its hierarchy.
 fn below_mount<'a>(root: &Root, folder: &'a str) -> &'a str {
     let tops = tops(root);
     tops.iter()

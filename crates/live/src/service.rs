@@ -17,7 +17,7 @@ use record::{Label, Measurement, detail, metrics};
 
 use crate::selection::{Selection, SelectionError};
 
-/// Threads that an interval names.
+/// Maximum number of threads listed in an interval.
 const MOST_NAMED: usize = 8;
 
 /// Observed processes; those of a cgroup are searched for again in each interval.
@@ -27,10 +27,10 @@ pub struct Service {
     watching: Watching,
 }
 
-/// Why processes cannot be watched.
+/// Why processes cannot be observed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// They are not found.
+    /// The processes are not found.
     #[error("{0}")]
     Selection(SelectionError),
     /// A selected process cannot be observed.
@@ -38,14 +38,14 @@ pub enum ServiceError {
     Attach(AttachError),
 }
 
-/// What some processes did in an interval.
+/// The activity of the selected processes in an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
-    /// Like those of a command that ran for this long.
+    /// Measurements like those of a command that ran for this long.
     pub(crate) measurements: Vec<Measurement>,
     /// The threads with most CPU time.
     pub(crate) threads: Vec<Thread>,
-    /// Their numbers.
+    /// The PIDs.
     pids: Vec<i32>,
     /// Processes started by the named ones.
     below: u64,
@@ -66,7 +66,7 @@ impl Service {
         self.watching.processes().map(|one| one.pid).collect()
     }
 
-    /// Samples what their threads wait for, also in user mode.
+    /// Samples the waits of the processes' threads, including user mode.
     pub(crate) fn sample(&mut self, known: Hierarchy) {
         self.watching.sample(known);
     }
@@ -85,12 +85,13 @@ impl Service {
         names
     }
 
-    /// What is watched.
+    /// The selection of observed processes.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
 
-    /// Finds them again: processes come and go. Processes that ended after being listed are dropped.
+    /// Searches for the processes again, because processes come and go. Processes that exited after being listed are
+    /// dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
         // A cgroup may have thousands, hardly any of which comes or goes in an interval.
@@ -113,7 +114,7 @@ impl Service {
         Ok(())
     }
 
-    /// Watches them for this long, or until all have ended or a stop is requested.
+    /// Observes the processes for this long, or until all have exited or a stop is requested.
     pub(crate) fn watch(&mut self, length: Duration, stop: &Stop) -> Done {
         let run = self.watching.watch(Some(length), stop);
         let argv: Vec<OsString> =
@@ -140,7 +141,8 @@ impl Service {
         Done { measurements: figures.measurements, threads, pids: self.pids(), below, seen }
     }
 
-    /// How many processes were named by PID, if all of them have ended and nothing is left to watch; else 0. A unit or a container may
+    /// The number of processes selected by PID, if all of them have exited and nothing is left to observe; otherwise
+    /// 0. A unit or a container may
     /// restart.
     pub fn ended(&self) -> u64 {
         match &self.selection {

@@ -42,7 +42,7 @@ const FIND_GROUPS: Duration = Duration::from_secs(60);
 pub struct Watch {
     root: Root,
     cpus: CpuList,
-    /// If there are several.
+    /// The nodes, if there are several.
     nodes: Vec<Node>,
     own: i32,
     before: Look,
@@ -68,8 +68,8 @@ pub struct Watch {
     own_ns: f64,
 }
 
-/// Maximum number of processes in an interval with results from samples, and minimum share of all CPUs for each: judging one takes as long as
-/// judging all.
+/// Maximum number of processes per interval with results from samples, and the minimum share of all CPUs for each: analyzing one process
+/// takes as long as analyzing all.
 const SAMPLED: usize = 3;
 const WORTH_SAMPLES: f64 = 0.1;
 
@@ -126,7 +126,8 @@ impl Watch {
         (watch, coverage)
     }
 
-    /// Observes for this long, or until asked to stop. `last`: no interval follows, so expensive sources are read now.
+    /// Observes for this long, or until asked to stop. `last` means that no interval follows, so expensive sources are
+    /// read now.
     pub fn watch(&mut self, length: Duration, last: bool, stop: &Stop) -> Interval {
         let until = Instant::now() + length;
         let (mut next, mut runnable, mut samples) = (Instant::now(), Vec::new(), 0u64);
@@ -210,7 +211,7 @@ impl Watch {
         (interval, Some(done.measurements))
     }
 
-    /// Scans all processes if it may or must: from then on the threads of the busiest are sampled.
+    /// Scans all processes if allowed or required; from then on, the threads of the busiest processes are sampled.
     fn find_busiest(&mut self, pace: usize, must: bool) {
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let Some(mut now) =
@@ -231,7 +232,7 @@ impl Watch {
         self.scan = Some((Instant::now(), now));
     }
 
-    /// What happened since the end of the last interval.
+    /// The activity since the end of the last interval.
     fn finish(&mut self, last: bool) -> Interval {
         if self.groups.0.elapsed() > FIND_GROUPS {
             self.groups = (Instant::now(), quota::find_groups(&self.root));
@@ -287,7 +288,7 @@ impl Watch {
         interval
     }
 
-    /// Counts from now on; returns the share of the CPUs that was busy until now.
+    /// Starts counting from now on; returns the busy share of the CPUs until now.
     pub fn restart(&mut self) -> f64 {
         let interval = self.finish(true);
         interval.times.share(interval.times.busy())

@@ -1,4 +1,4 @@
-//! Writes the tree of a made-up machine, to see how `linespeed inspect --root` fares on a large one:
+//! Writes the tree of a synthetic machine, to test `linespeed inspect --root` on a large one:
 //! `made_up_tree DIR CPUS NODES PACKAGES THREADS`.
 
 #[path = "../tests/all/support/tree.rs"]

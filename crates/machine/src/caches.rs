@@ -1,6 +1,6 @@
 //! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, from the first CPU that shares it, and is listed
-//! once.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, from the first of the
+//! CPUs that share it, and is listed once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,14 +11,14 @@ use crate::cpus::{CPUS, online_of};
 use crate::notes::Notes;
 use crate::root::Root;
 
-/// More caches than any CPU has: today four, or five with a cache on the memory side.
+/// Maximum cache index: current CPUs have four caches, or five with a memory-side cache.
 const MAX_INDEX: u32 = 15;
-/// Maximum plausible level; the deepest today is 4.
+/// Maximum plausible level; the current maximum is 4.
 const MAX_LEVEL: u32 = 8;
-/// Maximum plausible number of ways; today's maximum is about a hundred.
+/// Maximum plausible number of ways; the current maximum is about a hundred.
 const MAX_WAYS: u32 = 65_536;
 
-/// Maximum plausible size (1 TiB); the largest today is about 1 GiB.
+/// Maximum plausible size (1 TiB); the current maximum is about 1 GiB.
 const MAX_BYTES: u64 = 1 << 40;
 
 /// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
@@ -40,14 +40,14 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut known: HashSet<(u32, u32)> = HashSet::new();
     for cpu in &online {
         let mut index = 0;
-        // One further than any CPU before: cores of another kind may have one cache more.
+        // One more than any previous CPU, because cores of another kind may have an additional cache.
         while let Some(end) = last
             && index <= (end + 1).min(MAX_INDEX)
         {
             if !known.contains(&(cpu, index))
                 && let Some(cache) = reader.cache(cpu, index)
             {
-                // A sharer numbers the same cache the same way, so it need not be read there again.
+                // A CPU that shares a cache uses the same index for it, so it need not be read again.
                 known.extend(cache.cpus.iter().map(|sharer| (sharer, index)));
                 last = Some(end.max(index));
                 caches.push(cache);
@@ -60,7 +60,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         machine.notes.push(text!("{path}: no cache information", path = format!("{CPUS}/cpu0/cache")));
         coverage
             .push(Coverage::impossible("caches", text!("the kernel provides no cache information")).with_remedy(text!(
-            "configure the hypervisor to expose the cache topology; measured latency shows the levels anyway"
+            "configure the hypervisor to expose the cache topology; the latency measurement detects the levels anyway"
         )));
     }
     reader.notes.finish(&mut machine.notes);
@@ -70,17 +70,17 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 struct Reader<'a> {
     root: &'a Root,
     online: &'a CpuList,
-    /// With their siblings.
+    /// The CPUs with their siblings.
     cpus: &'a [Cpu],
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
-    /// Actual ways, from size, line size and reported ways.
+    /// The actual number of ways, by size, line size and reported number of ways.
     ways: HashMap<(u64, u32, u32), u32>,
 }
 
 impl Reader<'_> {
-    /// The cache `index` of `cpu`, with those of the sharing CPUs that have no cache of its level and kind yet.
+    /// The cache `index` of `cpu`, with those CPUs sharing it that have no cache of its level and kind yet.
     fn cache(&mut self, cpu: u32, index: u32) -> Option<Cache> {
         let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
         let level = self.file(&folder, "level", |text| {
@@ -99,8 +99,8 @@ impl Reader<'_> {
         Some(Cache { level, kind, bytes, line, ways, cpus })
     }
 
-    /// The number of ways that follows from size, line size and number of sets. A number may exceed the firmware's field: the last level of
-    /// Kunpeng 920 has 2,048 sets of 128 ways but reports 15.
+    /// The number of ways computed from size, line size and number of sets. The firmware's field may be too small for
+    /// the actual number: the last level of Kunpeng 920 has 2,048 sets of 128 ways but reports 15.
     fn true_ways(&mut self, folder: &str, shape: (u64, u32, u32)) -> u32 {
         if let Some(known) = self.ways.get(&shape) {
             return *known;
@@ -153,7 +153,7 @@ impl Reader<'_> {
     }
 }
 
-/// What it holds.
+/// The kind of contents of a cache.
 fn kind(text: &str) -> Option<CacheKind> {
     match text {
         "Data" => Some(CacheKind::Data),
@@ -163,7 +163,7 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// A size as the kernel writes it: `48K`; `M` and `G` are also accepted.
+/// A size in the kernel's format: `48K`; `M` and `G` are also accepted.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale: u64 = match &text[digits.len()..] {

@@ -1,5 +1,5 @@
-//! The locations of this process's cgroups: from `/proc/self/cgroup` (which group in which hierarchy) and `/proc/self/mountinfo` (where each
-//! hierarchy is mounted), for version 1, version 2 and both together (cgroups(7)).
+//! The locations of this process's cgroups, from `/proc/self/cgroup` (the group in each hierarchy) and
+//! `/proc/self/mountinfo` (the mount point of each hierarchy), for version 1, version 2 and hybrid setups (cgroups(7)).
 
 use crate::root::Root;
 use crate::text::unescape;
@@ -7,7 +7,7 @@ use crate::text::unescape;
 /// The version of a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// One hierarchy per controller, or for a few.
+    /// One hierarchy for one or a few controllers.
     V1 = 1,
     /// The unified hierarchy.
     V2 = 2,
@@ -17,7 +17,7 @@ pub enum Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups {
     hierarchies: Vec<Hierarchy>,
-    /// Whether `/proc/self/cgroup` names a group; then a hierarchy not mounted here may still set limits.
+    /// Whether `/proc/self/cgroup` lists a group: a hierarchy that is not mounted here may then still set limits.
     named: bool,
 }
 
@@ -26,7 +26,7 @@ struct Hierarchy {
     version: Version,
     /// Version 1: the controllers; version 2: empty.
     controllers: Vec<String>,
-    /// The folder of the process's own group, then of each parent up to where the hierarchy is mounted.
+    /// The directory of the process's own group, then of each parent up to the mount point of the hierarchy.
     folders: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ struct Membership {
     group: String,
 }
 
-/// The files that identify the folder of a group, whatever its name.
+/// The files that identify the directory of a group, regardless of its name.
 const QUOTED: [(Version, &str, &[&str]); 3] = [
     (Version::V1, "cpu", &["cpu.cfs_quota_us", "cpu.shares"]),
     (Version::V1, "memory", &["memory.limit_in_bytes"]),
@@ -61,11 +61,11 @@ const QUOTED: [(Version, &str, &[&str]); 3] = [
     ),
 ];
 
-/// Groups nest a few levels deep; this limits the cost of a corrupt path.
+/// Maximum nesting depth of groups, which limits the cost of a corrupt path.
 const MAX_DEPTH: usize = 64;
 
 impl Cgroups {
-    /// Finds them. The result is empty if no hierarchy is mounted or procfs lacks the information.
+    /// Finds the cgroups. The result is empty if no hierarchy is mounted or procfs lacks the information.
     pub fn read(root: &Root) -> Self {
         if root.is_excerpt() && !root.exists("/proc/self/mountinfo") {
             return Self::quoted(root);
@@ -73,12 +73,12 @@ impl Cgroups {
         Self::of_process(root, "self")
     }
 
-    /// Those whose files a text quotes: its group and the groups above. If it quotes several groups side by side, it is unknown which one
-    /// is meant.
+    /// The cgroups whose files a text quotes: a group and its ancestors. If the text quotes several unrelated groups,
+    /// the group of the process is unknown.
     fn quoted(root: &Root) -> Self {
         let folders = root.excerpt_folders("/sys/fs/cgroup");
         let of = |(version, controller, files): &(Version, &str, &[&str])| {
-            // Both versions have this file; in version 1 it is below its controller's folder.
+            // Both versions have this file; in version 1, it is below its controller's directory.
             let is_first = |path: &str| path.split('/').nth(3).is_some_and(|name| name.starts_with("cpu"));
             let has_times = |path: &str, names: &std::collections::BTreeSet<String>| {
                 names.contains("cpu.stat")
@@ -98,7 +98,7 @@ impl Cgroups {
         Self { hierarchies: QUOTED.iter().map(of).collect(), named: false }
     }
 
-    /// Those of the process with this PID, or `self`, as far as this process can see them.
+    /// The cgroups of the process with this PID, or `self`, as far as they are visible to this process.
     pub fn of_process(root: &Root, process: &str) -> Self {
         let memberships = memberships(&root.text(&format!("/proc/{process}/cgroup")).unwrap_or_default());
         let mounts = mounts_in_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default());
@@ -117,9 +117,10 @@ impl Cgroups {
         Self { hierarchies, named: !memberships.is_empty() }
     }
 
-    /// The folders in which `controller` (`cpu`, `memory`, `cpuset`…) may have its files, the process's own group first, then each parent.
-    /// Version 1 precedes version 2 if both are mounted; the version-2 folders are always included, whether or not that hierarchy has the
-    /// controller.
+    /// The directories that may contain files of `controller` (`cpu`, `memory`, `cpuset`…): the process's own group
+    /// first, then each parent.
+    /// Version 1 precedes version 2 if both are mounted. The version 2 directories are always included, whether or not
+    /// that hierarchy has the controller.
     pub fn folders<'a>(&'a self, controller: &'a str) -> impl Iterator<Item = (Version, &'a str)> + 'a {
         let of = move |version: Version| {
             let has = move |one: &&Hierarchy| {
@@ -132,18 +133,19 @@ impl Cgroups {
         of(Version::V1).chain(of(Version::V2))
     }
 
-    /// The mount point of the hierarchy of this version with the controller.
+    /// The mount point of the hierarchy with this version and controller.
     pub fn top<'a>(&'a self, controller: &'a str, version: Version) -> Option<&'a str> {
         self.folders(controller).filter(|(of, _)| *of == version).last().map(|(_, folder)| folder)
     }
 
-    /// Whether the process is in a group without a visible folder, so that its limits are unknown.
+    /// Whether the process is in a group without a visible directory, so that its limits are unknown.
     pub fn hidden(&self) -> bool {
         self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
     }
 }
 
-/// Visits these cgroup folders, and those below if `visit` returns true, up to `most` folders in total.
+/// Visits these cgroup directories, and those below a directory if `visit` returns true for it, up to `most`
+/// directories in total.
 pub fn walk(root: &Root, tops: Vec<String>, most: usize, mut visit: impl FnMut(&str) -> bool) {
     let (mut folders, mut at) = (tops, 0);
     while let Some(folder) = folders.get(at).cloned() {
@@ -161,8 +163,8 @@ impl Mount {
             && membership.controllers.iter().all(|controller| self.options.contains(controller))
     }
 
-    /// The folders of `group` and its parents below this mount, as far as they exist. A group outside of what is mounted (a container's own
-    /// view) leaves the mount point itself.
+    /// The existing directories of `group` and its parents below this mount. If the group is outside the mounted part
+    /// (a container's own view), only the mount point is returned.
     fn folders(&self, group: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
         let below = if self.group == "/" {
             group
@@ -201,7 +203,7 @@ fn memberships(text: &str) -> Vec<Membership> {
         .collect()
 }
 
-/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides earlier ones.
+/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a mount point hides earlier ones.
 fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
     let mount = |line: &str| -> Option<Mount> {
         let (mounted, file_system) = line.split_once(" - ")?;

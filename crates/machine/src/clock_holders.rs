@@ -1,4 +1,4 @@
-//! Reads possible clock limits other than cpufreq settings.
+//! Reads clock limits other than cpufreq settings.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ const MAX_DEVICES: usize = 64;
 /// Maximum number of packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// Bits of a register that name a limiting cause, as far as it `has` them; the log bit of each is `log` bits higher.
+/// The bits of a register that identify a limiting cause, restricted to those that it `has`. The log bit of each is
+/// `log` bits higher.
 struct Register {
     address: u64,
     log: u32,
@@ -28,7 +29,7 @@ struct Register {
 }
 
 /// Intel SDM volume 4: IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS of all processors, MSR_CORE_PERF_LIMIT_REASONS at 64FH
-/// since Skylake and at 690H before. That power and current limits were reached is logged on every machine at boot.
+/// since Skylake and at 690H before. Power and current limits are logged as reached on every machine at boot.
 const REGISTERS: [Register; 4] = [
     Register { address: 0x19c, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
     Register { address: 0x1b1, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
@@ -46,7 +47,7 @@ const REASONS: &[(u32, HeldBy)] = &[
     (11, HeldBy::ShortPower),
 ];
 
-/// Current clock limits, as far as this process may read them: only root can read registers.
+/// Current clock limits, as far as this process may read them; only root can read registers.
 pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHolders {
     let (holding, held_before, hwp) = registers(root);
     let most = |ms: fn(&Throttling) -> Option<u64>| heat.values().filter_map(ms).max().filter(|ms| *ms > 0);
@@ -64,8 +65,8 @@ pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHol
     }
 }
 
-/// Active limits of packages, without those of their parts, of memory and of the platform. A limit of 0 means none
-/// (Documentation/power/powercap/powercap.rst).
+/// Active limits of packages, excluding those of their subdomains, of memory and of the platform. A limit of 0 means no
+/// limit (Documentation/power/powercap/powercap.rst).
 pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     let mut limits = Vec::new();
     for zone in root.list(POWERCAP).into_iter().take(MAX_DEVICES) {
@@ -96,8 +97,8 @@ pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     limits
 }
 
-/// What limits the clock of each package now, and has limited it since its log was cleared, as its first CPU reports; and the level range
-/// of the package with the lowest allowed level.
+/// Current causes that limit the clock of each package, and causes since its log was cleared, as reported by its first
+/// CPU; and the level range of the package with the lowest allowed level.
 fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     let (mut now, mut before, mut lowest) = (Vec::new(), Vec::new(), None::<HwpRange>);
     let mut seen = CpuList::default();
@@ -122,7 +123,7 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     (now, before, lowest)
 }
 
-/// The range of levels that the processor with this register file chooses from, if it does.
+/// The range of performance levels from which the processor with this register file chooses autonomously, if it does.
 fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     let [enabled, able, asked] = HWP.map(|address| root.word_at(file, address));
     let byte = |word: u64, at: u32| word >> (8 * at) & 0xff;
@@ -131,7 +132,7 @@ fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     (enabled? & 1 == 1 && range.highest > 0 && range.allowed > 0).then_some(range)
 }
 
-/// The first CPU in a package not seen yet; marks all CPUs of its package as seen.
+/// The first CPU in a package that was not visited yet; marks all CPUs of its package as visited.
 fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     let cpu = cpus.iter().find(|cpu| !seen.contains(*cpu))?;
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
@@ -141,7 +142,7 @@ fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     Some(cpu)
 }
 
-/// Uncore clocks, of dies that report their value at boot.
+/// Uncore clocks of dies that report their value at boot.
 fn uncore(root: &Root) -> Vec<UncoreClock> {
     let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
     let clock = |domain: String| {
@@ -152,7 +153,7 @@ fn uncore(root: &Root) -> Vec<UncoreClock> {
     dies.filter_map(clock).collect()
 }
 
-/// Cooling devices that lower clocks, above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
+/// Cooling devices that lower clocks and are above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
 fn cooling(root: &Root) -> Vec<Cooling> {
     let devices = root.numbered(THERMAL, "cooling_device");
     let device = |number: u32| {

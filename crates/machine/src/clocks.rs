@@ -1,5 +1,5 @@
-//! Clock settings by cpufreq: drivers, governors, limits and current clocks, in groups of CPUs with the same ones;
-//! the clocks that each CPU advertises; and whether boost is allowed.
+//! Clock settings from cpufreq: drivers, governors, limits and current clocks, grouped by CPUs with equal settings; the
+//! clocks that each CPU advertises; and whether boost is allowed.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::text::{self, fields};
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Maximum number of policies whose current clock is read: each reading may cause an interrupt on that CPU.
+/// Maximum number of policies whose current clock is read, because each reading may cause an interrupt on that CPU.
 const MAX_CURRENT: usize = 64;
 
 /// The cpufreq data of all CPUs, read once for the inventory and the conditions.
@@ -32,12 +32,13 @@ struct Policy {
     current_hz: Option<u64>,
 }
 
-/// Reads every policy of cpufreq.
+/// Reads all cpufreq policies.
 pub(crate) fn policies(root: &Root) -> Policies {
     let folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
     let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
-    // One policy per CPU, as with intel_pstate and amd-pstate: then each belongs to its own CPU, and a thousand files need not be read.
+    // If there is one policy per CPU, as with intel_pstate and amd-pstate, each belongs to its own CPU, and a thousand
+    // files need not be read.
     let one_a_cpu = folders.len() > 1 && folders.len() >= online.len();
     let step = folders.len().div_ceil(MAX_CURRENT).max(1);
     let mut known = Present::default();
@@ -82,13 +83,13 @@ pub(crate) fn policies(root: &Root) -> Policies {
     Policies(policies)
 }
 
-/// The files present in the first policies: a file that none of them has is not searched for in the others.
+/// Records which files exist in the first policies. A file that none of them has is not read in the others.
 #[derive(Default)]
 struct Present(BTreeMap<&'static str, bool>);
 
 impl Present {
-    /// Number of policies checked before a file counts as absent everywhere. Hybrid machines list the kinds of
-    /// core one after another, but their drivers are the same.
+    /// Number of policies checked before a file is considered absent everywhere. Hybrid machines list the kinds of core
+    /// one after another, but their drivers are the same.
     const TRIED: usize = 4;
 
     fn text(&mut self, root: &Root, folder: &str, index: usize, name: &'static str) -> Option<String> {
@@ -103,7 +104,7 @@ impl Present {
     }
 }
 
-/// Fills the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must be there already.
+/// Fills the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must already be present.
 pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     for policy in &policies.0 {
         set_each(&mut machine.cpus, &policy.cpus, |cpu| {
@@ -113,7 +114,8 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
     machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
-    // The base clock of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware reported before.
+    // The base clock of the boot CPU's kind, like everything in `processor`; otherwise, the clock reported by CPUID or
+    // the firmware.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
     let base = all(|p| p.base_hz)
         .next()
@@ -122,7 +124,7 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     machine.processor.base_hz = base.or(machine.processor.base_hz);
 }
 
-/// The nominal clock that the processor's name states.
+/// The nominal clock stated in the processor's name.
 fn stated_hz(processor: &Processor) -> Option<u64> {
     [&processor.model_name, &processor.firmware_name].into_iter().flatten().find_map(|name| hz_in_name(name))
 }
@@ -134,7 +136,8 @@ pub fn hz_in_name(name: &str) -> Option<u64> {
     (0.1..=20.0).contains(&ghz).then(|| (ghz * 1e9).round() as u64)
 }
 
-/// The clock settings, one group per set of CPUs with equal ones; without cpufreq, one group with the clocks in `/proc/cpuinfo`, or none.
+/// The clock settings, one group per set of CPUs with equal settings. Without cpufreq, one group with the clocks in
+/// `/proc/cpuinfo`, or none.
 pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 3]);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
@@ -158,8 +161,8 @@ pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     settings
 }
 
-/// The clock in /proc/cpuinfo if the CPUs count it (APERF, MPERF). Otherwise, as in most virtual machines, that line has the rate of the
-/// TSC, whatever the clock is (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
+/// The clock in /proc/cpuinfo if the CPUs count it (APERF, MPERF). Otherwise, as in most virtual machines, that line
+/// contains the rate of the TSC, regardless of the clock (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
 fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
     let flags = fields(&cpuinfo, "flags").next()?;
@@ -175,8 +178,8 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
 /// Whether clocks above nominal are allowed, and the file that shows it.
 pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    // Any hardware P-state driver, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then the file
-    // that AMD's powernow had.
+    // First the file of hardware P-state drivers, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then
+    // the file of AMD's powernow.
     let on_when_one =
         [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];
     let flag = |path: &str| root.number::<u8>(path).filter(|flag| *flag <= 1).map(|flag| flag == 1);
@@ -191,12 +194,12 @@ fn khz(text: String) -> Option<u64> {
     text.parse::<u64>().ok().filter(|khz| (1..=100_000_000).contains(khz)).map(|khz| khz * 1000)
 }
 
-/// Hz from a file in MHz, as CPPC's are.
+/// Hz from a file in MHz, as used by CPPC.
 fn mhz(text: String) -> Option<u64> {
     text.parse::<u64>().ok().filter(|mhz| (1..=100_000).contains(mhz)).map(|mhz| mhz * 1_000_000)
 }
 
-/// CPUs separated by spaces, as `affected_cpus` has them.
+/// CPUs separated by spaces, as in `affected_cpus`.
 fn spaced(text: &str) -> CpuList {
     text.split_ascii_whitespace().filter_map(|cpu| cpu.parse::<u32>().ok()).collect()
 }
@@ -401,7 +404,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

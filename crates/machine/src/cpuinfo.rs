@@ -1,12 +1,12 @@
-//! The architecture, and processors other than x86 and Arm, from `/proc/cpuinfo`: each architecture has its own keys (`show_cpuinfo` in
-//! arch/*/kernel).
+//! The architecture, and processors other than x86 and Arm, from `/proc/cpuinfo`. Each architecture has its own keys
+//! (`show_cpuinfo` in arch/*/kernel).
 
 use record::machine::Processor;
 
 use crate::Root;
 use crate::text::{self, field};
 
-/// `x86_64` or `aarch64`; the kernel's word for any other; empty if unknown.
+/// `x86_64` or `aarch64`; the kernel's name for any other architecture; empty if unknown.
 pub(crate) fn architecture(root: &Root, cpuinfo: &str) -> String {
     if root.is_live() {
         return std::env::consts::ARCH.to_owned();
@@ -23,8 +23,8 @@ pub(crate) fn architecture(root: &Root, cpuinfo: &str) -> String {
     by_keys(cpuinfo).or_else(|| root.exists(register).then_some("aarch64")).unwrap_or_default().to_owned()
 }
 
-/// Other architectures by a characteristic line: its key and the beginning of its value; then the keys of the vendor, the processor and its
-/// nominal clock in MHz.
+/// Other architectures, identified by a characteristic line (its key and the beginning of its value), with the keys of
+/// the vendor, the processor and its nominal clock in MHz.
 const OTHERS: [(&str, &str, &str, [&str; 3]); 9] = [
     ("vendor_id", "IBM/S390", "s390x", ["vendor_id", "", "cpu MHz static"]),
     ("CPU Family", "Loongson-64bit", "loongarch64", ["", "Model Name", "CPU MHz"]),

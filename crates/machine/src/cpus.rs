@@ -1,4 +1,4 @@
-//! Which CPUs are present and which of them are online.
+//! The present CPUs, and which of them are online.
 
 use record::machine::Cpu;
 use record::{Coverage, CpuList, Machine, text};
@@ -7,10 +7,10 @@ use crate::notes::Notes;
 use crate::root::Root;
 use crate::text::fields;
 
-/// The folder of the CPUs.
+/// The directory of the CPUs.
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Fills [`Machine::cpus`] with every CPU present, their number and whether they are online.
+/// Fills [`Machine::cpus`] with all present CPUs, their numbers and whether they are online.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let mut notes = Notes::default();
     let folders = root.numbered(CPUS, "cpu");
@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
-        // A sandbox that hides sysfs and procfs still lets a thread query where it may run.
+        // A sandbox that hides sysfs and procfs still lets a thread query its affinity.
         let own = os::pin::allowed().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
@@ -29,7 +29,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             coverage.push(
                 Coverage::degraded(
                     "cpus",
-                    text!("{folder} and /proc/cpuinfo are not readable: only the CPUs of this process are known", folder = CPUS),
+                    text!("{folder} and /proc/cpuinfo are not readable: only the CPUs allowed for this process are known", folder = CPUS),
                 )
                 .with_remedy(text!("run where sysfs and procfs are mounted")),
             );
@@ -49,10 +49,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// Counts everything after the CPUs have been placed. `allowed` stays absent for a captured tree.
+/// Fills the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        // If some CPUs have no place, the number of places is unknown.
+        // If the place of some CPUs is unknown, so is the number of places.
         let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
         let mut numbers = numbers?;
         numbers.sort_unstable();
@@ -73,17 +73,17 @@ pub(crate) fn count(root: &Root, machine: &mut Machine) {
     counts.cpus_allowed = allowed;
 }
 
-/// A count, absent if nothing was found: unknown is not 0.
+/// A count; `None` if nothing was found, because unknown is not 0.
 fn count_of(number: usize) -> Option<u32> {
     u32::try_from(number).ok().filter(|number| *number > 0)
 }
 
-/// The CPUs online, ascending.
+/// The online CPUs, ascending.
 pub(crate) fn online_of(machine: &Machine) -> CpuList {
     machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()
 }
 
-/// The CPU with this number, found by its place: [`Machine::cpus`] is in ascending order.
+/// The CPU with this number, found by binary search: [`Machine::cpus`] is in ascending order.
 pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
     let index = cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;
     cpus.get_mut(index)
@@ -108,7 +108,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     }
     let path = format!("{CPUS}/present");
     let mut present = notes.list(root, &path).filter(|list| !list.is_empty());
-    // Guests on Arm list CPUs that may be plugged in later as present, but not as enabled.
+    // Arm guests list hot-pluggable CPUs as present, but not as enabled.
     if let (Some(list), Some(enabled)) = (&present, root.cpu_list(&format!("{CPUS}/enabled"))) {
         present = Some(list.intersection(&enabled)).filter(|list| !list.is_empty()).or(present);
     }
@@ -119,7 +119,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
             if without.is_empty() {
                 return listed;
             }
-            // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
+            // The kernel creates a directory for each present CPU, so a list with more CPUs is wrong.
             notes.add("lists CPUs that have no directory", &path);
             let both = listed.intersection(folders);
             if both.is_empty() { folders.clone() } else { both }
@@ -129,7 +129,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     }
 }
 
-/// The online CPUs. An online CPU with a folder is present, whatever the list of present ones contains.
+/// The online CPUs. An online CPU with a directory is present, even if the list of present CPUs does not contain it.
 fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/online");
     if let Some(listed) = notes.list(root, &path) {
@@ -143,7 +143,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
             return online;
         }
     }
-    // Each CPU has its own file; the boot CPU often cannot be taken offline and then lacks it.
+    // Each CPU has its own file, except for a boot CPU that cannot be taken offline.
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {
@@ -153,7 +153,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
     online
 }
 
-/// The CPUs listed in `/proc/cpuinfo`, the online ones: the only source without sysfs.
+/// The CPUs listed in `/proc/cpuinfo`, which are the online CPUs. This is the only source without sysfs.
 fn cpus_in_cpuinfo(text: &str) -> CpuList {
     fields(text, "processor").filter_map(|value| value.parse::<u32>().ok()).collect()
 }

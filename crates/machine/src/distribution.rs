@@ -1,10 +1,10 @@
-//! Families of distributions: which one an os-release file describes, and how it installs packages.
+//! Families of distributions: the family that an os-release file describes, and its command for installing packages.
 
 use serde::Deserialize;
 
 use crate::text::assignment;
 
-/// A family, as a recipe names it.
+/// A family, as named in recipes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -12,7 +12,7 @@ pub enum Family {
     Debian,
     /// Fedora, RHEL and derivatives.
     Fedora,
-    /// SUSE's.
+    /// SUSE and openSUSE.
     Suse,
     /// Arch Linux.
     Arch,
@@ -20,7 +20,7 @@ pub enum Family {
     Alpine,
 }
 
-/// Each with its `ID`s in os-release, its displayed name, and the install command.
+/// Each family with its `ID`s in os-release, its displayed name, and the install command.
 const FAMILIES: [(Family, &str, &str, &str); 5] = [
     (Family::Debian, "debian ubuntu linuxmint raspbian deepin uos", "Debian, Ubuntu", "apt install"),
     (

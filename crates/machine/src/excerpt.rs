@@ -1,4 +1,5 @@
-//! A machine of which a text quotes some files: their contents count, but missing files allow no conclusions.
+//! A machine described by a text that quotes some of its files. Their contents are used, but missing files allow no
+//! conclusions.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use crate::{Inspection, Root, inspect};
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// As [`inspect`], for a [`Root::excerpt`]: a list of CPUs or nodes needs a file with the complete list, since the quoted folders are only
-/// some of them.
+/// Like [`inspect`], for a [`Root::excerpt`]. A list of CPUs or nodes requires a file with the complete list, because
+/// only some directories may be quoted.
 pub fn inspect_excerpt(root: &Root) -> Inspection {
     let mut found = inspect(root);
     let Inspection { machine, coverage, .. } = &mut found;
@@ -40,7 +41,7 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
     found
 }
 
-/// Siblings taken offline after a text quoted their core's list.
+/// Handles siblings that were taken offline after their core's list was quoted.
 fn offline_siblings(root: &Root, machine: &mut Machine) {
     let list = |cpu: u32, name: &str| root.cpu_list(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
     let lists = |cpu: u32| list(cpu, "thread_siblings_list").or_else(|| list(cpu, "core_cpus_list"));
@@ -51,8 +52,8 @@ fn offline_siblings(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Whether `/proc/cpuinfo` is quoted to its end: each package has as many CPUs as it reports; if none reports that, there are several
-/// without a gap.
+/// Whether `/proc/cpuinfo` is quoted completely: each package has as many CPUs as it reports or, if none reports a
+/// number, there are several CPUs without a gap.
 fn is_whole(cpuinfo: &str) -> bool {
     let numbers: Vec<u32> = fields(cpuinfo, "processor").map_while(|number| number.parse().ok()).collect();
     let mut packages: BTreeMap<&str, (usize, Option<usize>)> = BTreeMap::new();
@@ -70,7 +71,7 @@ fn is_whole(cpuinfo: &str) -> bool {
         && packages.values().all(|(cpus, all)| *all == Some(*cpus))
 }
 
-/// Keeps only those properties of CPUs and caches that a file has for one of them.
+/// Keeps only those properties of CPUs and caches that a file contains for at least one of them.
 fn forget_cpus(root: &Root, machine: &mut Machine) {
     machine.cpus.clear();
     machine.counts = Counts::default();
@@ -84,7 +85,8 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Nodes are those in the complete list; without it those for which a file has CPUs or memory, and their number is unknown.
+/// Keeps the nodes in the complete list; without it, those for which a file contains CPUs or memory, and their number
+/// is unknown.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
     let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));

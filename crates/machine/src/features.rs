@@ -1,6 +1,7 @@
-//! Instruction-set features that matter for speed, out of the flags that the kernel lists, in a fixed order; and the resulting vector width.
+//! Selects the instruction-set features that matter for speed from the flags that the kernel lists, in a fixed order;
+//! and determines the vector width.
 
-/// Below the name of an architecture its features.
+/// The features of each architecture, listed below its name.
 const FEATURES: &str = include_str!("features.txt");
 
 /// The features of an architecture, in output order.
@@ -9,15 +10,15 @@ fn all(architecture: &str) -> impl Iterator<Item = &'static str> {
     below.take_while(|line| line.starts_with("  ")).flat_map(str::split_ascii_whitespace)
 }
 
-/// The features among `flags` (separated by spaces) that matter for speed, in the fixed order of their
-/// architecture (`x86_64` or `aarch64`); empty for any other.
+/// The features relevant to speed among `flags` (separated by spaces), in the fixed order of their architecture
+/// (`x86_64` or `aarch64`); empty for any other architecture.
 pub fn select(architecture: &str, flags: &str) -> Vec<String> {
     let present: std::collections::HashSet<&str> = flags.split_ascii_whitespace().collect();
     all(architecture).filter(|name| present.contains(name)).map(str::to_owned).collect()
 }
 
-/// The widest vectors in bits with these features. The kernel only lists a feature if it also saves the registers, so
-/// that the flag is enough. `None` on aarch64 with SVE, whose width no flag shows, and without flags.
+/// The widest vectors with these features, in bits. The kernel only lists a feature if it also saves the registers, so
+/// that the flag suffices. `None` on aarch64 with SVE, whose width is not shown by any flag, and without flags.
 pub fn vector_bits(architecture: &str, features: &[String]) -> Option<u32> {
     let has = |name: &str| features.iter().any(|feature| feature == name);
     match architecture {
@@ -41,7 +42,7 @@ mod tests {
         assert_eq!(one, ["sse4_2", "avx", "avx2", "avx512f", "nonstop_tsc"]);
         assert_eq!(select("x86_64", "vme avx nonstop_tsc avx2 avx512f fpu sse4_2"), one);
         assert_eq!(select("aarch64", "atomics fp asimd evtstrm"), ["fp", "asimd", "atomics"]);
-        // avx is no feature of an Arm core, whatever a damaged file says.
+        // avx is not a feature of an Arm core, even if a damaged file lists it.
         assert_eq!(select("aarch64", "avx"), Vec::<String>::new());
     }
 

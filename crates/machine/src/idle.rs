@@ -15,7 +15,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     };
     machine.idle = Idle {
         driver: first(&["current_driver"]),
-        // The read-only name is that of kernels booted without cpuidle_sysfs_switch, before Linux 5.8.
+        // The read-only name is used by kernels before Linux 5.8 that were booted without cpuidle_sysfs_switch.
         governor: first(&["current_governor", "current_governor_ro"]),
     };
     machine.idle_states = states(root, 0);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

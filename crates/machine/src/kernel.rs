@@ -1,4 +1,4 @@
-//! The kernel: release, build line, distribution, boot options that matter for speed, preemption model, timer rate,
+//! The kernel: release, build line, distribution, boot options relevant to speed, preemption model, timer rate,
 //! isolated CPUs, page size.
 
 use std::io::Read;
@@ -8,16 +8,17 @@ use record::{Coverage, Machine};
 use crate::Root;
 use crate::text::{self, assignment, field};
 
-/// The longest build line stored, in characters; real ones have up to some 300.
+/// Maximum length of the stored build line, in characters; real ones have up to about 300.
 const MAX_VERSION: usize = 500;
-/// Maximum number of boot options stored, and maximum length of each in characters: a list of isolated CPUs may be long.
+/// Maximum number of stored boot options, and maximum length of each in characters, because a list of isolated CPUs may
+/// be long.
 const MAX_OPTIONS: usize = 100;
 const MAX_OPTION: usize = 2000;
-/// Maximum size of a kernel configuration, compressed and uncompressed. Distributions' have some 300 kB.
+/// Maximum size of a kernel configuration, compressed and uncompressed. Those of distributions have about 300 kB.
 const MAX_CONFIG: usize = 4 << 20;
 
 /// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
-/// `-` and `_` are the same to the kernel and here.
+/// The kernel treats `-` and `_` as equivalent, and so does this list.
 const OPTIONS: &str = include_str!("boot_options.txt");
 
 /// Fills [`Machine::kernel`] except its mitigations.
@@ -59,8 +60,8 @@ fn distribution(root: &Root) -> Option<String> {
     text::name(value)
 }
 
-/// The options of a kernel command line that matter for speed, as written, in their order. What follows `--` is
-/// for init.
+/// The options of a kernel command line that matter for speed, as written, in their order. The text after `--` is for
+/// init.
 fn options(cmdline: &str) -> Vec<String> {
     let known = || OPTIONS.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     split_parameters(cmdline)
@@ -74,7 +75,7 @@ fn options(cmdline: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words separated by spaces outside double quotes, as the kernel separates them.
+/// Splits words at spaces outside double quotes, as the kernel does.
 fn split_parameters(cmdline: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     cmdline
@@ -93,10 +94,10 @@ fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
         .last()
 }
 
-/// The kernel's configuration: what it carries itself, or what its package left in `/boot`.
+/// The kernel's configuration, from the kernel itself, or from the file that its package installed in `/boot`.
 fn config(root: &Root, release: Option<&str>) -> Option<String> {
     if let Some(packed) = root.bytes("/proc/config.gz", MAX_CONFIG) {
-        // Bounded: a packed file of megabytes may claim to unpack to gigabytes.
+        // Bounded, because a compressed file of megabytes may unpack to gigabytes.
         let mut text = Vec::new();
         let mut unpacked = flate2::read::GzDecoder::new(packed.as_slice()).take(MAX_CONFIG as u64 + 1);
         if unpacked.read_to_end(&mut text).is_ok() && text.len() <= MAX_CONFIG {
@@ -118,7 +119,7 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
     if root.text("/sys/kernel/realtime").is_some_and(|text| text == "1") {
         return Some("rt");
     }
-    // `none voluntary (full) lazy`, for root if debugfs is mounted.
+    // `none voluntary (full) lazy`, readable by root if debugfs is mounted.
     if let Some(text) = root.text("/sys/kernel/debug/sched/preempt") {
         let chosen = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         if let Some(model) = chosen.and_then(|(word, _)| model(word)) {
@@ -136,7 +137,7 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
         .into_iter()
         .find_map(|(suffix, model)| set(&format!("CONFIG_PREEMPT{suffix}")).then_some(model));
     if says("PREEMPT_DYNAMIC") || set("CONFIG_PREEMPT_DYNAMIC") {
-        // The configured one is only the default of what the boot option may choose.
+        // The configured model is only the default, which the boot option may override.
         return option(cmdline, "preempt").and_then(model).or(configured).or(Some("dynamic"));
     }
     configured.or(says("PREEMPT").then_some("full"))
@@ -254,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

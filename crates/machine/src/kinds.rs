@@ -1,8 +1,8 @@
 //! The kind of core of each CPU, on machines with several kinds; `None` on all others.
 //!
-//! On Intel, the kernel lists the CPUs of each kind with their counters; Arm cores have names (MIDR). On other machines the kernel's capacities
-//! decide, or the design: cores with different first-level caches, or with very different highest clocks (AMD's dense cores, which have the same
-//! caches), are of different kinds.
+//! On Intel, the kernel lists the CPUs of each kind with their counters; Arm cores have names (MIDR). On other
+//! machines, the kernel's capacities or the design determine the kind: cores with different first-level caches, or with
+//! very different highest clocks (AMD's dense cores, which have the same caches), are of different kinds.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,20 @@ use crate::midr::{self, Midr};
 use crate::root::Root;
 use crate::text::number;
 
-/// The counters' folders with a list of their CPUs, and what Intel calls the kind.
+/// The counters' directories with a list of their CPUs, and Intel's name of the kind.
 const INTEL: [(&str, &str); 3] = [
     ("/sys/devices/cpu_core/cpus", "performance"),
     ("/sys/devices/cpu_atom/cpus", "efficiency"),
     ("/sys/devices/cpu_lowpower/cpus", "low-power"),
 ];
 
-/// Highest clocks that differ by this factor belong to different designs. Favoured cores of one design differ by up to
-/// a tenth (Intel's Turbo Boost Max 3.0, AMD's preferred cores); dense cores run a quarter slower or more (3.5 compared
+/// Highest clocks that differ by this factor belong to different designs. Favored cores of one design differ by up to
+/// 10 % (Intel's Turbo Boost Max 3.0, AMD's preferred cores); dense cores run at least 25 % slower (3.5 compared
 /// with 4.9 GHz on a Ryzen 5 7545U, 3.3 compared with 5.1 GHz on a Ryzen AI 9 HX 370, in AMD's tables).
 const FAR_APART: f64 = 1.25;
 
-/// Capacities are shares of 1024, the fastest's; firmware may put a fast core a little above it.
+/// Maximum plausible capacity. Capacities are relative to 1024, that of the fastest core; firmware may report a
+/// slightly higher value.
 const MAX_CAPACITY: u32 = 4096;
 
 /// Fills the kinds and the kernel's relative capacities. Caches and clocks must have been read.
@@ -49,7 +50,7 @@ fn set(machine: &mut Machine, kinds: Kinds) {
     }
 }
 
-/// As `read`, for a machine described by other tools: by its caches and clocks alone.
+/// Like `read`, for a machine described by other tools: determined only from its caches and clocks.
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
     let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
@@ -83,18 +84,18 @@ fn from_intel(root: &Root, online: &CpuList) -> Kinds {
             kinds.entry(cpu).or_insert_with(|| kind.to_owned());
         }
     }
-    // A guest may see one kind only, and then is not hybrid.
+    // A guest may see only one kind, and is then not hybrid.
     if groups >= 2 { Some(kinds) } else { None }
 }
 
 fn from_midr(root: &Root, online: &CpuList) -> Kinds {
-    // x86 has no such register, and its cpuinfo is long and slow to make.
+    // x86 has no such register, and generating its cpuinfo is slow.
     if root.is_live() && !cfg!(target_arch = "aarch64") {
         return None;
     }
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
     midrs.retain(|cpu, _| online.contains(*cpu));
-    // Some kernels report only the last CPU, once for all.
+    // Some kernels report only the last CPU, once for all CPUs.
     if midrs.len() < online.len() {
         let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
         // If the first CPU has no such file, no CPU has.
@@ -108,7 +109,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     distinct.sort_unstable();
     distinct.dedup();
     if distinct.len() < 2 {
-        // Cores of one name are of one kind, whatever their clocks.
+        // Cores with the same name are of one kind, regardless of their clocks.
         return Some(BTreeMap::new());
     }
     let name = |(implementer, part): (u32, u32)| match midr::name(implementer, part) {
@@ -149,7 +150,7 @@ fn from_capacities(machine: &Machine, online: &CpuList) -> Kinds {
     name_by_speed(machine, online, class)
 }
 
-/// Size and ways of the first-level data and instruction caches: the mark of a core's design.
+/// Size and ways of the first-level data and instruction caches, which identify a core's design.
 type FirstLevel = [(u64, u32); 2];
 
 fn from_first_level(machine: &Machine, online: &CpuList) -> Kinds {
@@ -173,13 +174,13 @@ fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
     if (*high as f64) < *low as f64 * FAR_APART {
         return None;
     }
-    // Nearer to the fast ones or to the slow ones.
+    // Closer to the fast cores or to the slow ones.
     let middle = low / 2 + high / 2;
     name_by_speed(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
 }
 
-/// Names classes of CPUs from the fastest on: by the kernel's capacities, else by the highest clock. `None` with a
-/// single class, or if it is unknown which one is fast.
+/// Names classes of CPUs in descending order of speed: by the kernel's capacities, otherwise by the highest clock.
+/// `None` if there is a single class, or if it is unknown which one is faster.
 fn name_by_speed<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cpu) -> Option<C>) -> Kinds {
     let mut classes: BTreeMap<C, ((u32, u64), CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {

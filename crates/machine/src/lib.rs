@@ -1,8 +1,8 @@
-//! How Linux describes a machine: sysfs, procfs, cgroups, SMBIOS, CPUID. Everything is read below a [`Root`], so that a captured tree of
-//! another machine reads the same as this one. Nothing here is timed.
+//! Reads Linux's description of a machine: sysfs, procfs, cgroups, SMBIOS, CPUID. Everything is read below a [`Root`],
+//! so that a captured tree of another machine is read in the same way. Nothing here is timed.
 //!
-//! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file does not show stays `None`;
-//! invalid contents become a note with the file's name.
+//! Each part is one file with a function `read(root, machine, coverage)` and a line in [`inspect`]. Data that files do
+//! not show remains `None`; invalid contents are reported in a note with the file's name.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -51,23 +51,23 @@ pub use kinds::by_design;
 pub use limits::memory_left;
 pub use root::{Root, RootError, Unreadable, Why};
 
-/// What [`inspect`] found.
+/// The result of [`inspect`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
-    /// What the machine is.
+    /// The inventory of the machine.
     pub machine: Machine,
-    /// The state it is in.
+    /// Its current state.
     pub snapshot: Snapshot,
-    /// What could not be fully read, why, and what would make it possible.
+    /// Data that could not be fully read, with the reasons and remedies.
     pub coverage: Vec<Coverage>,
 }
 
-/// Reads the whole inventory and the present conditions below `root`. It never fails: what cannot be read is
-/// absent, with a note in [`Machine::notes`] or an entry in the coverage.
+/// Reads the whole inventory and the current conditions below `root`. It never fails: unreadable data is absent, with a
+/// note in [`Machine::notes`] or an entry in the coverage.
 pub fn inspect(root: &Root) -> Inspection {
     let mut inspection = Inspection::default();
     let Inspection { machine, snapshot: state, coverage } = &mut inspection;
-    // The shape of the machine comes first: everything after may look CPUs and nodes up.
+    // The topology is read first, because all other parts may look up CPUs and nodes.
     cpus::read(root, machine, coverage);
     topology::read(root, machine, coverage);
     caches::read(root, machine, coverage);
@@ -85,25 +85,26 @@ pub fn inspect(root: &Root) -> Inspection {
     // Conditions.
     let policies = clocks::policies(root);
     clocks::fill(root, &policies, machine);
-    // Kinds of cores show in their caches and clocks.
+    // Kinds of core are determined from caches and clocks.
     kinds::read(root, machine, coverage);
     *state = snapshot::read(root, &policies);
     inspection
 }
 
-/// Reads the present conditions alone, as after a run.
+/// Reads only the current conditions, for instance after a run.
 pub fn snapshot(root: &Root) -> Snapshot {
     snapshot::read(root, &clocks::policies(root))
 }
 
-/// Reads the present conditions after a run that began with `before`; the share of stolen time is that of the run.
+/// Reads the current conditions after a run that began with `before`; the steal share is that of the run.
 pub fn snapshot_since(root: &Root, before: &Snapshot) -> Snapshot {
     let mut after = snapshot(root);
     after.steal_share = steal_between(before, &after);
     after
 }
 
-/// Share of all CPU time between two readings that the hypervisor took; `None` if the kernel does not report it or no time passed.
+/// Steal time as a share of all CPU time between two readings; `None` if the kernel does not report it or no time has
+/// passed.
 fn steal_between(before: &Snapshot, after: &Snapshot) -> Option<f64> {
     let spent = |name: &str| Some(after.cpu_seconds.get(name)? - before.cpu_seconds.get(name)?);
     let stolen = spent("steal")?;

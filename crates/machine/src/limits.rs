@@ -56,7 +56,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let any = capable(CAP_SYS_NICE).then_some(u64::MAX);
     let priority = any.or_else(|| soft_limit(&rlimits, "Max realtime priority"));
     limits.rt_priority = priority.map(|most| most.min(MAX_PRIORITY.into()) as u32);
-    // Nobody can lock more than the available memory.
+    // No process can lock more than the available memory.
     limits.locked_bytes = match soft_limit(&rlimits, "Max locked memory") {
         limit if !capable(CAP_IPC_LOCK) && limit.is_none_or(|bytes| bytes < machine_bytes) => limit,
         _ => machine.memory_bytes,
@@ -74,7 +74,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     allow(machine);
 }
 
-/// Marks the CPUs and nodes that affinity and cpuset leave.
+/// Marks the CPUs and nodes that affinity and cpuset permit.
 fn allow(machine: &mut Machine) {
     let limits = &machine.limits;
     let within = |limit: &CpuList, id: u32| limit.is_empty() || limit.contains(id);
@@ -86,8 +86,8 @@ fn allow(machine: &mut Machine) {
     }
 }
 
-/// The list of `cpus` or `mems` in the first file that holds one, from the process's own group upwards: of version 2, of
-/// version 1.
+/// The list of `cpus` or `mems` in the first file that contains one, from the process's own group upwards: version 2
+/// first, then version 1.
 fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
     let names =
         [format!("cpuset.{what}.effective"), format!("cpuset.effective_{what}"), format!("cpuset.{what}")];
@@ -97,7 +97,7 @@ fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
         .find_map(|path| root.cpu_list(&path).filter(|list| !list.is_empty()))
 }
 
-/// CPUs that the tightest quota of this process's cgroups allows; `None` without a quota.
+/// Number of CPUs allowed by the tightest quota of this process's cgroups; `None` without a quota.
 pub fn quota(root: &Root) -> Option<f64> {
     tightest_quota(root, &Cgroups::read(root)).map(|(cpus, _)| cpus)
 }
@@ -123,15 +123,15 @@ fn tightest_quota(root: &Root, cgroups: &Cgroups) -> Option<(f64, Version)> {
         .min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
-/// Microseconds of CPU time in a period, over the period: CPUs. `max` and -1 are no quota.
+/// The quota in CPUs: microseconds of CPU time per period, divided by the period. `max` and -1 mean no quota.
 fn quota_of(quota: &str, period: &str) -> Option<f64> {
     let quota = quota.trim().parse::<i64>().ok().filter(|quota| *quota > 0)?;
     let period = period.trim().parse::<i64>().ok().filter(|period| *period > 0)?;
     Some(quota as f64 / period as f64)
 }
 
-/// Bytes of memory that this process may still take: what the tightest limit of its cgroups and the machine itself leave.
-/// `None` if neither is known.
+/// Bytes of memory that this process may still allocate, given the tightest limit of its cgroups and the machine's
+/// available memory. `None` if neither is known.
 pub fn memory_left(root: &Root) -> Option<u64> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = bytes_field(&text, "MemAvailable");
@@ -139,7 +139,7 @@ pub fn memory_left(root: &Root) -> Option<u64> {
     below.into_iter().chain(free).min()
 }
 
-/// A memory limit and what it leaves.
+/// A memory limit and the remaining memory.
 #[derive(Debug, PartialEq)]
 struct Memory {
     limit: u64,
@@ -147,13 +147,13 @@ struct Memory {
     version: Version,
 }
 
-/// The lowest limit of the group and its parents, and the smallest amount that any of them leaves, which may be a different group, because a
-/// parent is shared.
+/// The lowest limit of the group and its parents, and the smallest remaining amount of any of them, which may belong to
+/// a different group because a parent is shared.
 fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     let mut tightest: Option<Memory> = None;
     for (version, folder) in cgroups.folders("memory") {
         let bytes = |name: &str| root.text(&format!("{folder}/{name}")).and_then(|text| limit_of(&text));
-        // memory.high does not kill, but beyond it a process crawls: it limits what can be measured all the same.
+        // memory.high does not kill a process, but slows it down extremely, so it also limits measurements.
         let (limits, used, reclaimable) = match version {
             Version::V1 => (&["memory.limit_in_bytes"][..], "memory.usage_in_bytes", "total_inactive_file"),
             Version::V2 => (&["memory.max", "memory.high"][..], "memory.current", "inactive_file"),
@@ -175,12 +175,12 @@ fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     tightest
 }
 
-/// Bytes of a limit. `max` means unlimited, and so do the 2^63 less a page that version 1 writes.
+/// Bytes of a limit. `max` means unlimited, and so does 2^63 minus a page, which version 1 prints.
 fn limit_of(text: &str) -> Option<u64> {
     text.trim().parse::<u64>().ok().filter(|bytes| *bytes < 1 << 60)
 }
 
-/// A soft limit of `/proc/self/limits`; the greatest number for none.
+/// A soft limit from `/proc/self/limits`; the maximum integer if unlimited.
 fn soft_limit(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?;
     if value == "unlimited" { Some(u64::MAX) } else { number(value) }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn this_process_runs_somewhere() {
-        // A sandbox may deny the call; where it answers, the answer holds a CPU.
+        // A sandbox may deny the call; otherwise, the result contains at least one CPU.
         assert!(os::pin::allowed().is_none_or(|cpus| !cpus.is_empty()));
     }
 

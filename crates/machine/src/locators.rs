@@ -1,15 +1,16 @@
-//! The channel, and the package or node, of a memory slot, read from the firmware's two free-form texts for each slot.
+//! Determines the channel, and the package or node, of memory slots from the two free-form texts that the firmware has
+//! for each slot.
 //!
-//! Every board vendor writes them differently, and the same text has different meanings (`DIMM_A1` is channel A on a desktop and processor
-//! A on a PowerEdge). So a part only counts if every slot of the machine has it in the same text, and a letter alone only if it is
-//! unambiguous. Unknown parts stay `None`.
+//! Every board vendor writes them differently, and the same text may have different meanings (`DIMM_A1` is channel A on
+//! a desktop and processor A on a PowerEdge). A part therefore only counts if every slot of the machine has it in the
+//! same text, and a single letter only counts if it is unambiguous. Unknown parts stay `None`.
 
 use regex_lite::Regex;
 
 /// The result for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The channel, unique over the machine: `P0 CHANNEL A`, `CHANNEL 1`.
+    /// The channel, unique within the machine: `P0 CHANNEL A`, `CHANNEL 1`.
     pub channel: Option<String>,
     /// The package, counted from 0.
     pub node: Option<u32>,
@@ -21,42 +22,42 @@ struct Location {
     package: Option<u32>,
     node: Option<u32>,
     controller: Option<u32>,
-    /// After the word channel.
+    /// The name after the word "channel".
     channel: Option<String>,
-    /// A letter next to the word DIMM, and the number next to it.
+    /// A letter next to the word "DIMM", and the number next to the letter.
     letter: Option<(String, u32)>,
 }
 
 /// A channel with the node and controller in its text.
 type NamedChannel = (Option<u32>, Option<u32>, String);
 
-/// What stands for a package, a node, a controller, a channel (in two ways) and a letter beside DIMM, in lower case.
+/// Patterns for a package, a node, a controller, a channel (in two ways) and a letter next to "DIMM", in lower case.
 const PATTERNS: [&str; 6] = [
     r"(?:^|[^a-z])(?:p|(?:cpu|proc(?:essor)?|socket|skt)[^a-z0-9]*)(?<number>\d+)",
     r"(?:^|[^a-z])node[^a-z0-9]*(?<number>\d+)",
     r"(?:^|[^a-z])(?:controller|i?mc)[^a-z0-9]*(?<number>\d+)",
-    // No package has more than 16 channels: a letter up to P.
+    // No package has more than 16 channels, so letters go up to P.
     r"(?:^|[^a-z])(?:ch(?:annel|an|n)?[^a-z0-9]*(?<number>\d+)|(?:channel[^a-z0-9]*|ch(?:an|n)?[^a-z0-9]+)(?<letter>[a-p])(?:[^a-z]|$))",
     // C0D0: channel and DIMM.
     r"(?:^|[^a-z])c(?<number>\d+)d[^a-z0-9]*\d",
-    // DIMM_A1, DIMM A1, DIMMA1. The letter of DIMM1A is not a channel: ProLiants use it for the order of population, and on Supermicro's
-    // older boards the number is the channel.
+    // DIMM_A1, DIMM A1, DIMMA1. The letter of DIMM1A is not a channel: ProLiants use it for the population order, and
+    // on Supermicro's older boards, the number is the channel.
     r"(?:^|[^a-z])dimm[^a-z0-9]*(?<letter>[a-p])(?<number>\d+)",
 ];
 
 /// The highest plausible number of a package, node or channel.
 const MAX_NUMBER: u32 = 1023;
 
-/// The places of the slots with these (locator, bank locator) texts, in the same order.
+/// The channels and nodes of the slots with these (locator, bank locator) texts, in the same order.
 pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
     let patterns = PATTERNS.map(|pattern| Regex::new(pattern).ok());
     let read = |text: Option<&str>| text.map(|text| read_locator(text, &patterns)).unwrap_or_default();
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
-    // The word node is not a NUMA node: boards number packages, dies, memory controllers or slots with it, some restarting in each package.
-    // It only distinguishes channels with the same number, and, like the controller, only in the text with the channel: elsewhere it may be
-    // another kind of number.
+    // The word "node" does not mean a NUMA node: boards use it for packages, dies, memory controllers or slots, and
+    // some restart the numbers in each package. It only distinguishes channels with the same number, and, like the
+    // controller, only in the text with the channel: in the other text, it may be a different kind of number.
     let package = from_zero(
         all(&banks, |location| location.package).or_else(|| all(&locators, |location| location.package)),
     );
@@ -68,7 +69,8 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         (None, Some(channels)) => (Some(channels), &banks),
         (None, None) => (by_letter(&locators, package.is_some()), &banks),
     };
-    // Without packages such a number in the other text may be a package: then one channel's name may stand for two channels.
+    // Without packages, such a number in the other text may be a package, so that one channel name may represent two
+    // channels.
     let doubtful = package.is_none() && other.iter().any(|location| location.node != other[0].node);
     let channel = channel.filter(|_| !doubtful);
 
@@ -90,20 +92,20 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         .collect()
 }
 
-/// A part that every slot has.
+/// A part that is present for every slot.
 fn all<T>(texts: &[Location], part: impl Fn(&Location) -> Option<T>) -> Option<Vec<T>> {
     if texts.is_empty() { None } else { texts.iter().map(part).collect() }
 }
 
-/// Numbers counted from 0, whether the vendor counts from 0 or from 1; `None` if neither fits.
+/// Converts numbers to count from 0, whether the vendor counts from 0 or 1; `None` if neither fits.
 fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
     let numbers = numbers?;
     let first = *numbers.iter().min()?;
     (first <= 1).then(|| numbers.iter().map(|number| number - first).collect())
 }
 
-/// Channels by the letters next to DIMM: if the same text also names the package, or on boards with more than one letter and at most two
-/// slots per letter, as on desktops.
+/// Channels from the letters next to "DIMM", if the same text also contains the package, or on boards with more than
+/// one letter and at most two slots per letter, as on desktops.
 fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;
     let package_beside = with_package && locators.iter().all(|location| location.package.is_some());
@@ -113,7 +115,7 @@ fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChann
         .then(|| letters.into_iter().map(|(letter, _)| (None, None, letter)).collect())
 }
 
-/// The first of each part in a text. A number too long for one is none.
+/// The first occurrence of each part in a text. A number that is too large is ignored.
 fn read_locator(text: &str, patterns: &[Option<Regex>]) -> Location {
     let text = text.to_ascii_lowercase();
     let part = |pattern: &Option<Regex>| {
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(read(&[("A1", ""), ("B1", "")]), [nothing.clone(), nothing.clone()]);
         assert_eq!(read(&[("DIMM 0", "BANK 0"), ("DIMM 1", "BANK 1")]), [nothing.clone(), nothing.clone()]);
         assert_eq!(read(&[("Bottom - Slot 1 (top)", "BANK 0")]), std::slice::from_ref(&nothing));
-        // One slot that says nothing makes the others' words doubtful.
+        // A single slot without a channel makes those of the others doubtful.
         assert_eq!(read(&[("DIMM 0", "P0 CHANNEL A"), ("DIMM 1", "")]), [nothing.clone(), nothing.clone()]);
         assert_eq!(read(&[("P7-X", ""), ("P9-X", "")]), [nothing.clone(), nothing.clone()]);
         assert_eq!(places(&[(None, None)]), [Place::default()]);
@@ -252,10 +254,10 @@ mod tests {
         // One package of two controllers with three channels each.
         let both = read(&[("DIMMA1", "P0_Node0_Channel0_Dimm0"), ("DIMMD1", "P0_Node1_Channel0_Dimm0")]);
         assert_eq!(both, [place("P0 CHANNEL 0", 0), place("P0 NODE 1 CHANNEL 0", 0)]);
-        // Counted anew in each package.
+        // Numbers restart in each package.
         let anew = read(&[("P1-A1", "P0_Node0_Channel0_Dimm0"), ("P2-A1", "P1_Node0_Channel0_Dimm0")]);
         assert_eq!(anew, [place("P0 CHANNEL 0", 0), place("P1 NODE 0 CHANNEL 0", 1)]);
-        // A number a slot, and nothing of packages.
+        // One number per slot, without packages.
         let slots =
             [("DIMM_A1", "NODE 0"), ("DIMM_A2", "NODE 1"), ("DIMM_B1", "NODE 2"), ("DIMM_B2", "NODE 3")];
         assert!(read(&slots).iter().all(|slot| *slot == (None, None)), "{:?}", read(&slots));

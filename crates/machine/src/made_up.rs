@@ -1,4 +1,4 @@
-//! A synthetic tree of a machine for unit tests: files in a temporary folder.
+//! A synthetic tree of a machine for unit tests: files in a temporary directory.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ impl Tree {
         Self(folder)
     }
 
-    /// Adds a file (and its folders), or replaces it.
+    /// Adds a file (and its directories), or replaces it.
     pub(crate) fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
         let path = self.path().join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("the file's folder");
@@ -25,12 +25,12 @@ impl Tree {
         self
     }
 
-    /// Adds several files of one folder.
+    /// Adds several files in one directory.
     pub(crate) fn files(self, folder: &str, files: &[(&str, &str)]) -> Self {
         files.iter().fold(self, |tree, (name, contents)| tree.file(&format!("{folder}/{name}"), contents))
     }
 
-    /// The folder.
+    /// The directory.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

@@ -1,4 +1,5 @@
-//! Memory devices: from the firmware's SMBIOS table if this user may read it, or from udev's decoded copy, which every user may read.
+//! Memory devices, from the firmware's SMBIOS table if this user may read it, otherwise from udev's decoded copy, which
+//! every user may read.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,16 @@ use crate::{Root, smbios, system};
 
 /// The table, readable by root only.
 const TABLE: &str = "/sys/firmware/dmi/tables/DMI";
-/// Longest table read. A version 2 table has at most 64 KiB; the longest of version 3 known has some 100 KiB.
+/// Maximum size of a table. A version 2 table has at most 64 KiB; the longest known version 3 table has about 100 KiB.
 const MAX_TABLE: usize = 1 << 20;
-/// The same, a folder a structure; readable by root only.
+/// The same data, with one directory per structure; readable by root only.
 const ENTRIES: &str = "/sys/firmware/dmi/entries";
-/// Longest structure read: 255 bytes and its strings.
+/// Maximum size of a structure: 255 bytes plus its strings.
 const MAX_ENTRY: usize = 1 << 16;
-/// Where udev stores the properties of the DMI device: systemd 248 and later decode the memory devices (udev's `dmi_memory_id`), and
-/// everybody may read them.
+/// The file in which udev stores the properties of the DMI device. systemd 248 and later decode the memory devices
+/// (udev's `dmi_memory_id`), and everyone may read them.
 const UDEV: &str = "/run/udev/data/+dmi:id";
-/// The entry in the coverage.
+/// The name of the coverage entry.
 const WHAT: &str = "memory devices";
 
 /// Fills [`Machine::memory_devices`], and the processor's name and clock as reported by the firmware. Architecture and hypervisor must
@@ -37,10 +38,11 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
             table = TABLE
         ));
     }
-    // QEMU puts its board's version in place of the processor's name.
+    // QEMU reports its board's version instead of the processor's name.
     let of_qemu = |name: &String| name.starts_with("pc-") || name.starts_with("virt-");
     machine.processor.firmware_name = tables.processor.filter(|name| !of_qemu(name));
-    // Virtual firmware invents the clock: QEMU's reports 2 GHz on any host. With boosted clocks, the clock at boot is not the nominal one.
+    // Virtual firmware reports a fictitious clock: QEMU's is 2 GHz on any
+    // host. With boosted clocks, the clock at boot is not the nominal one.
     let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
     if is_bare && machine.architecture == "aarch64" {
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
@@ -53,7 +55,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     machine.memory_devices = tables.devices;
 }
 
-/// The table's structures for processors, memory arrays and devices, if they exist as single files
+/// The table's structures for processors, memory arrays and devices, if they exist as separate files
 /// (Documentation/ABI/testing/sysfs-firmware-dmi-entries of the kernel).
 fn from_entries(root: &Root) -> Option<Vec<u8>> {
     let is_wanted = |name: &String| ["4-", "16-", "17-"].iter().any(|kind| name.starts_with(kind));
@@ -72,7 +74,7 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         coverage.push(Coverage::measured(WHAT));
         return;
     }
-    // A file that can be read as a text but not as a table is too long.
+    // If a file can be read as text but not as a table, it is too long.
     let why = root.try_text(TABLE).err().map_or(Why::TooLong(MAX_TABLE), |unreadable| unreadable.why);
     coverage.push(match why {
         Why::Missing if root.is_live() => Coverage::impossible(
@@ -81,7 +83,7 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         ),
         Why::Missing => {
             Coverage::impossible(WHAT, text!("the captured tree has no {table}", table = TABLE)).with_remedy(
-                text!("memory-devices-capture-as-root", "capture {table} too, as root", table = TABLE),
+                text!("memory-devices-capture-as-root", "also capture {table}, as root", table = TABLE),
             )
         }
         Why::Denied => Coverage::impossible(WHAT, text!("{table}: permission denied", table = TABLE))
@@ -152,7 +154,7 @@ mod tests {
         structure(16, handle, &[3, usage, 6, 0, 0, 0, 1, 0xfe, 0xff, 1, 0], &[])
     }
 
-    /// A memory device of an array, cut to `length` bytes as an older version of the specification has it.
+    /// A memory device of an array, truncated to `length` bytes as in an older version of the specification.
     fn device_bytes(array: u16, size: u16, extended: u32, speed: u16, length: usize) -> Vec<u8> {
         let mut fields = Vec::new();
         fields.extend(array.to_le_bytes());
@@ -260,7 +262,7 @@ mod tests {
         assert_eq!(kunpeng, (name("Kunpeng 920-4826"), Some(2_600_000_000)));
         assert_eq!(of("aarch64", "AWS Graviton2", "kvm"), (name("AWS Graviton2"), None));
         assert_eq!(of("aarch64", "virt-8.2", "qemu"), (None, None));
-        // Boosted when the firmware looked.
+        // Boosted when the firmware read the clock.
         let ultra = "Intel(R) Core(TM) Ultra 9 185H";
         assert_eq!(of("x86_64", ultra, "none"), (name(ultra), None));
     }

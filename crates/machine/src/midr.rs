@@ -1,6 +1,6 @@
-//! Arm processors by their MIDR_EL1: the core's vendor and name.
+//! Identifies Arm processors by their MIDR_EL1: the core's vendor and name.
 //!
-//! The names are in `arm_cores.txt`: those printed by lscpu, so that a reading can be compared by eye.
+//! The names are in `arm_cores.txt` and are the same as in lscpu, so that they can be compared.
 
 use crate::root::Root;
 use crate::text::number;
@@ -25,13 +25,13 @@ impl Midr {
         Self { implementer: bits(24, 8), variant: bits(20, 4), part: bits(4, 12), revision: bits(0, 4) }
     }
 
-    /// That of a CPU of an arm64 kernel.
+    /// The MIDR of a CPU on an arm64 kernel.
     pub fn of_cpu(root: &Root, cpu: u32) -> Option<Self> {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
         Some(Self::from_register(number(&root.text(&file)?)?))
     }
 
-    /// Variant and revision as Arm writes them: `r1p0`.
+    /// Variant and revision in Arm's notation: `r1p0`.
     pub fn revision_name(&self) -> String {
         format!("r{}p{}", self.variant, self.revision)
     }
@@ -40,23 +40,23 @@ impl Midr {
 /// The vendors and their parts: `41 ARM`, and below it `  d0c Neoverse-N1`.
 const CORES: &str = include_str!("arm_cores.txt");
 
-/// The vendor of cores with this implementer code, as lscpu writes it.
+/// The vendor of cores with this implementer code, as in lscpu.
 pub fn vendor(implementer: u32) -> Option<&'static str> {
     named(CORES.lines(), implementer)
 }
 
-/// The core's name as lscpu writes it: `Neoverse-N1`, `Cortex-A76`, `Kunpeng-920`.
+/// The core's name as in lscpu: `Neoverse-N1`, `Cortex-A76`, `Kunpeng-920`.
 pub fn name(implementer: u32, part: u32) -> Option<&'static str> {
     named(parts(implementer).filter_map(|line| line.strip_prefix("  ")), part)
 }
 
-/// The lines below an implementer's.
+/// The lines below an implementer's line.
 fn parts(implementer: u32) -> impl Iterator<Item = &'static str> {
     let below = CORES.lines().skip_while(move |line| named([*line], implementer).is_none()).skip(1);
     below.take_while(|line| line.starts_with("  "))
 }
 
-/// The text after this number, in hexadecimal, at the beginning of a line.
+/// The text after this hexadecimal number at the beginning of a line.
 fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&'static str> {
     lines.into_iter().find_map(|line| {
         let (digits, name) = line.split_once(' ')?;
@@ -64,16 +64,16 @@ fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&
     })
 }
 
-/// The name of the core's design if it differs from [`name`] (`TaiShan v110` inside a Kunpeng 920), or [`name`] itself
-/// with the series' own spelling (`Neoverse N1`).
+/// The name of the core's design if it differs from [`name`] (`TaiShan v110` in a Kunpeng 920), otherwise [`name`] in
+/// the spelling of its series (`Neoverse N1`).
 pub fn microarchitecture(implementer: u32, part: u32) -> Option<String> {
     Some(match (implementer, part) {
         (0x48, 0xd01) => "TaiShan v110".to_owned(),
         (0x48, 0xd02) => "TaiShan v120".to_owned(),
-        // Microsoft's Cobalt 100 has Arm's own part number for the Neoverse N2 that it is.
+        // Microsoft's Cobalt 100 is a Neoverse N2 and has Arm's part number for it.
         (0x6d, 0xd49) => "Neoverse N2".to_owned(),
         (0x61, _) => {
-            // Apple's cores are known by the core and the chip: `Firestorm-M1-Max` is a Firestorm.
+            // Apple's cores are named after the core and the chip: `Firestorm-M1-Max` is a Firestorm.
             let name = name(implementer, part)?;
             name.split('-').next().unwrap_or(name).to_owned()
         }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn servers_are_called_what_their_owners_call_them() {
-        // MIDR values as the kernels of these machines print them at boot.
+        // MIDR values printed at boot by the kernels of these machines.
         for (register, vendor_name, core, design, revision) in [
             (0x481fd010, "HiSilicon", "Kunpeng-920", "TaiShan v110", "r1p0"),
             (0x413fd0c1, "ARM", "Neoverse-N1", "Neoverse N1", "r3p1"),

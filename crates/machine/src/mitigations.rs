@@ -6,9 +6,9 @@ use crate::{Root, text};
 
 const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
 
-/// Most vulnerabilities read; Linux 6.18 lists twenty-odd.
+/// Maximum number of vulnerabilities read; Linux 6.18 lists more than twenty.
 const MAX: usize = 128;
-/// The longest text stored, in characters; that on Spectre v2 has some 200.
+/// Maximum length of a stored text, in characters; the text for Spectre v2 has about 200.
 const MAX_TEXT: usize = 1000;
 
 /// Fills the mitigations of [`Machine::kernel`].

@@ -11,19 +11,19 @@ use crate::notes::Notes;
 use crate::root::Root;
 use crate::text::bytes_field;
 
-/// The folder of the nodes.
+/// The directory of the nodes.
 const NODES: &str = "/sys/devices/system/node";
-/// The folder of the tiers of memory (Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers).
+/// The directory of the memory tiers (Documentation/ABI/testing/sysfs-kernel-mm-memory-tiers).
 const TIERS: &str = "/sys/devices/virtual/memory_tiering";
-/// The folder of the DAX devices (Documentation/ABI/testing/sysfs-bus-dax).
+/// The directory of the DAX devices (Documentation/ABI/testing/sysfs-bus-dax).
 const DAX: &str = "/sys/bus/dax/devices";
 /// Maximum number of DAX devices read.
 const MOST_DAX: usize = 1024;
 /// Maximum plausible memory (1 PiB).
 const MAX_MEMORY: u64 = 1 << 50;
-/// The firmware's table holds bytes; 255 is "cannot be reached" (ACPI 6.5, 5.2.17).
+/// Maximum distance: the firmware's table consists of bytes, where 255 means "cannot be reached" (ACPI 6.5, 5.2.17).
 const MAX_DISTANCE: u32 = 255;
-/// No memory-side cache is larger (16 TiB).
+/// Maximum plausible size of a memory-side cache (16 TiB).
 const MAX_SIDE_CACHE: u64 = 1 << 44;
 /// Maximum plausible latency (1 ms) and bandwidth (100 TB/s): the firmware's values for "unknown" are larger.
 const MAX_LATENCY_NS: u64 = 1_000_000;
@@ -84,7 +84,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
-        // Occurs in guests whose memory was added after boot: programs get what /proc/meminfo counts. Which node has the rest is unknown.
+        // Occurs in guests whose memory was added after boot: programs can use the memory in /proc/meminfo, but the
+        // node of the rest is unknown.
         notes.add("the nodes' memory does not add up to the machine's memory", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);
         for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
@@ -98,7 +99,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The nodes online; without that list (old kernels) those with a folder.
+/// The online nodes; without that list (old kernels), those with a directory.
 fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/online");
     let folders = root.numbered(NODES, "node");
@@ -111,10 +112,10 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if both.is_empty() { folders } else { both }
 }
 
-/// The CPUs online of a node that no node before has claimed.
+/// The online CPUs of a node that no previous node has claimed.
 fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/node{id}/cpulist");
-    // Older kernels link the CPUs into the node's folder.
+    // Older kernels have links to the CPUs in the node's directory.
     let linked = || root.numbered(&format!("{NODES}/node{id}"), "cpu");
     let cpus = notes.list(root, &path).unwrap_or_else(linked).intersection(online);
     let twice = cpus.intersection(taken);
@@ -126,7 +127,7 @@ fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &
     cpus
 }
 
-/// The memory of a node and its free part, in bytes.
+/// The total and free memory of a node, in bytes.
 fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u64>) {
     let path = format!("{NODES}/node{id}/meminfo");
     let Some(text) = root.text(&path) else {
@@ -145,20 +146,21 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
 }
 
-/// Bytes of the cache in front of a node's memory, the outermost if there are several.
+/// Size of the cache in front of a node's memory, bytes; the outermost one if there are several.
 fn memory_side_cache(root: &Root, id: u32) -> Option<u64> {
     let folder = format!("{NODES}/node{id}/memory_side_cache");
     let last = root.numbered(&folder, "index").iter().next_back()?;
     root.number(&format!("{folder}/index{last}/size")).filter(|bytes| (1..=MAX_SIDE_CACHE).contains(bytes))
 }
 
-/// The tiers of memory, each with its nodes.
+/// The memory tiers, each with its nodes.
 fn tiers(root: &Root) -> Vec<(u32, CpuList)> {
     let tier = |tier: u32| Some((tier, root.cpu_list(&format!("{TIERS}/memory_tier{tier}/nodelist"))?));
     root.numbered(TIERS, "memory_tier").iter().filter_map(tier).collect()
 }
 
-/// Bytes of the DAX devices that the kernel uses as memory, by their node. Others belong to programs, and are no memory of the machine.
+/// Bytes of the DAX devices that the kernel uses as memory, by node. Other DAX devices are used by programs and do not
+/// count as the machine's memory.
 fn dax(root: &Root) -> BTreeMap<u32, u64> {
     let mut bytes = BTreeMap::<u32, u64>::new();
     for device in root.list(DAX).iter().take(MOST_DAX) {
@@ -176,8 +178,8 @@ fn dax(root: &Root) -> BTreeMap<u32, u64> {
     bytes
 }
 
-/// The firmware's data on a node's memory. Class 1 is the access from the nearest CPUs; class 0, the only one in older kernels, that from
-/// the nearest initiator of any kind.
+/// The firmware's data on a node's memory. Class 1 is the access from the nearest CPUs; class 0, the only one in older
+/// kernels, is the access from the nearest initiator of any kind.
 fn access(root: &Root, id: u32) -> Option<Access> {
     let class = |class: u32| {
         let folder = format!("{NODES}/node{id}/access{class}/initiators");

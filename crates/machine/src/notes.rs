@@ -1,10 +1,10 @@
-//! Collects problems of a tree: one sentence per kind, however many files have the same problem.
+//! Collects problems in a tree: one sentence per kind, regardless of the number of files with the same problem.
 
 use record::{CpuList, Text, text};
 
 use crate::root::Root;
 
-/// Problems of files, collected while a part of the inventory is read.
+/// Problems in files, collected while a part of the inventory is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The problem, the first file with it, and the number of others.
@@ -12,7 +12,8 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Notes that the file `path` has this problem. Only the first file is named: a thousand CPUs may share a problem.
+    /// Records that the file `path` has this problem. Only the first file is named, because a thousand CPUs may share a
+    /// problem.
     pub(crate) fn add(&mut self, what: &'static str, path: &str) {
         match self.kinds.iter_mut().find(|(known, ..)| *known == what) {
             Some((_, _, more)) => *more += 1,
@@ -20,7 +21,7 @@ impl Notes {
         }
     }
 
-    /// The result of `parse` for a file; a file that cannot be read or has invalid contents is noted.
+    /// The result of `parse` for a file. Unreadable files and invalid contents are recorded.
     pub(crate) fn read<T>(
         &mut self,
         root: &Root,
@@ -44,7 +45,7 @@ impl Notes {
         }
     }
 
-    /// A list of CPUs or nodes; if a kernel has no list, from the corresponding mask.
+    /// A list of CPUs or nodes, read from the corresponding mask if the kernel has no list.
     pub(crate) fn list(&mut self, root: &Root, path: &str) -> Option<CpuList> {
         let list = self.read(root, path, |text| text.parse().ok());
         let [of_caches, of_nodes] = [("cpu_list", "cpu_map"), ("cpulist", "cpumap")]

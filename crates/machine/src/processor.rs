@@ -1,5 +1,5 @@
-//! The processor: names, numbers, features, cycle counter. From `/proc/cpuinfo`, so that a captured tree of one architecture can be read on the
-//! other; completed from the registers of the running machine.
+//! The processor: names, numbers, features, cycle counter. The data is read from `/proc/cpuinfo`, so that a captured
+//! tree of one architecture can be read on the other, and is completed from the registers of the running machine.
 
 use record::machine::Processor;
 use record::{Coverage, Machine};
@@ -8,7 +8,7 @@ use crate::midr::{self, Midr};
 use crate::text::{self, field};
 use crate::{Root, cpuinfo, features, x86_names};
 
-/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only those that the CPU itself reports.
+/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks, only those that the CPU reports.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
@@ -33,7 +33,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     }
 }
 
-/// The lines of the first CPU: up to the first empty line.
+/// The lines of the first CPU, up to the first empty line.
 fn first_block(cpuinfo: &str) -> &str {
     cpuinfo.find("\n\n").map_or(cpuinfo, |end| &cpuinfo[..end])
 }
@@ -64,8 +64,8 @@ fn x86_64(block: &str) -> Processor {
     if !flags.is_empty() {
         let has = |name: &str| processor.features.iter().any(|feature| feature == name);
         processor.counter_invariant = Some(has("constant_tsc") && has("nonstop_tsc"));
-        // If the CPU or the hypervisor reported the TSC's rate to the kernel, its delay loop has that rate; if the kernel had to calibrate
-        // it, the delay loop is the first, rough result.
+        // If the CPU or the hypervisor reported the TSC's rate to the kernel, the delay loop has that rate; if the
+        // kernel had to calibrate the TSC, the delay loop has the first, rough result.
         if has("tsc_known_freq") {
             processor.counter_hz = field(block, "bogomips").and_then(counter_hz);
         }
@@ -83,7 +83,8 @@ fn address_bits(value: &str) -> Option<(u32, u32)> {
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }
 
-/// An Arm core by its MIDR, of either instruction set. Some kernels list the CPUs first and their kind after them, once.
+/// An Arm core, identified by its MIDR, for both instruction sets. Some kernels list the CPUs first, followed by their
+/// kind, only once.
 fn arm(root: &Root, cpuinfo: &str) -> Processor {
     let number = |key: &str| field(cpuinfo, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
     let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
@@ -125,24 +126,26 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
     }
 }
 
-/// The cycle counter's rate from BogoMIPS: if the kernel does not calibrate its delay loop but uses a timer of known rate, as on all of
-/// arm64, BogoMIPS is the rate ÷ 500,000, truncated to two decimals: at most 5 kHz are lost (`arch/arm64/kernel/time.c`,
+/// The cycle counter's rate from BogoMIPS: if the kernel does not calibrate its delay loop but uses a timer with a
+/// known rate, as always on arm64, BogoMIPS is the rate divided by 500,000, truncated to two decimals, so that the
+/// error is at most 5 kHz (`arch/arm64/kernel/time.c`,
 /// `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
 fn counter_hz(bogomips: &str) -> Option<u64> {
     let value: f64 = bogomips.parse().ok()?;
-    // Below 1 MHz and above 10 GHz no such counter exists.
+    // No such counter is below 1 MHz or above 10 GHz.
     let hz = (value * 500_000.0).round();
     (1e6..=1e10).contains(&hz).then_some(hz as u64)
 }
 
-/// Data available only in the registers of the running processor.
+/// Data that is available only in the registers of the running processor.
 #[cfg(target_arch = "x86_64")]
 mod native {
     use record::machine::Processor;
 
     pub(super) fn complete(processor: &mut Processor) {
         let cpuid = raw_cpuid::CpuId::new();
-        // A hypervisor that knows the guest's rate reports it here, in kHz (VMware's and KVM's timing leaf); on bare metal leaf 0x15 gives
+        // A hypervisor that knows the guest's TSC rate reports it here, in
+        // kHz (VMware's and KVM's timing leaf); on bare metal leaf 0x15 gives
         // crystal × ratio. A crystal of 0 means unknown.
         let reported = cpuid
             .get_hypervisor_info()
@@ -150,7 +153,7 @@ mod native {
             .map(|khz| u64::from(khz) * 1000);
         let ratio = || cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());
         processor.counter_hz = reported.filter(|hz| *hz > 0).or_else(ratio).or(processor.counter_hz);
-        // Leaf 0x16, all zero if a hypervisor hides it. The values of cpufreq come later and take precedence.
+        // Leaf 0x16, all zero if a hypervisor hides it. The values from cpufreq are read later and take precedence.
         if let Some(clocks) = cpuid.get_processor_frequency_info() {
             let hz = |mhz: u16| (mhz > 0).then(|| u64::from(mhz) * 1_000_000);
             processor.base_hz = hz(clocks.processor_base_frequency());
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(processor.address_bits, Some((43, 48)));
         assert_eq!(processor.vector_bits, Some(256));
         assert_eq!(processor.counter_invariant, Some(true));
-        // This machine's own counter must not be told as the captured machine's.
+        // This machine's counter must not be reported as that of the captured machine.
         assert_eq!(processor.counter_hz, None);
     }
 
@@ -292,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

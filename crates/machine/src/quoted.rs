@@ -1,4 +1,4 @@
-//! Some files of a machine, as a text quotes them.
+//! Some files of a machine, quoted in a text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Excerpt {
     /// The contents of each file, by path without the leading slash.
     files: BTreeMap<String, String>,
-    /// The names in each folder.
+    /// The names in each directory.
     folders: HashMap<String, BTreeSet<String>>,
     /// The files that were read.
     read: Mutex<BTreeSet<String>>,
 }
 
-/// Other kernel paths of a folder, and the one used here.
+/// Other kernel paths of a directory, and the one used here.
 const ALIASES: [(&str, &str); 3] = [
     ("sys/bus/cpu/devices/", "sys/devices/system/cpu/"),
     ("sys/bus/node/devices/", "sys/devices/system/node/"),
     ("sys/devices/virtual/dmi/id/", "sys/class/dmi/id/"),
 ];
 
-/// The path of a file without its leading slash and without links: a CPU's `cpufreq` is one to its policy.
+/// The path of a file without its leading slash and without links: a CPU's `cpufreq` is a link to its policy.
 fn plain_path(path: &str) -> String {
     let path = path.trim_matches('/').replace("//", "/");
     let alias = ALIASES.iter().find_map(|(alias, real)| Some(format!("{real}{}", path.strip_prefix(alias)?)));
@@ -38,7 +38,7 @@ fn plain_path(path: &str) -> String {
 }
 
 impl Excerpt {
-    /// These files, by their paths on the machine.
+    /// Creates an excerpt from these files, given by their paths on the machine.
     pub(crate) fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut excerpt = Excerpt::default();
         for (path, text) in files {
@@ -52,7 +52,7 @@ impl Excerpt {
         excerpt
     }
 
-    /// What a file holds.
+    /// The contents of a file.
     pub(crate) fn read(&self, path: &str) -> Option<&str> {
         let path = path.trim_matches('/');
         let text = self.files.get(path)?;
@@ -60,23 +60,23 @@ impl Excerpt {
         Some(text)
     }
 
-    /// Whether a file, by the path under which it was given, has been read.
+    /// Whether a file, given by its original path, has been read.
     pub(crate) fn was_read(&self, path: &str) -> bool {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).contains(&plain_path(path))
     }
 
-    /// The names in a folder.
+    /// The names in a directory.
     pub(crate) fn list(&self, folder: &str) -> Vec<String> {
         self.folders.get(folder.trim_matches('/')).into_iter().flatten().cloned().collect()
     }
 
-    /// Whether a file or a folder exists.
+    /// Whether a file or a directory exists.
     pub(crate) fn exists(&self, path: &str) -> bool {
         let path = path.trim_matches('/');
         self.files.contains_key(path) || self.folders.contains_key(path)
     }
 
-    /// The folders below one, each with the names in it.
+    /// The directories below a directory, each with the names in it.
     pub(crate) fn folders_below(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
         let is_below = |path: &str| Path::new(path).starts_with(folder.trim_matches('/'));
         let folders = self.folders.iter().map(|(path, names)| (path.as_str(), names));

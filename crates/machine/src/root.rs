@@ -1,5 +1,5 @@
-//! The folder below which `/proc`, `/sys` and the rest are read: `/` itself, or a tree captured on another
-//! machine. A captured tree is untrusted input: no link leads out of it, and nothing in it can block or be unbounded.
+//! The directory below which `/proc`, `/sys` and other files are read: `/`, or a tree captured on another machine. A
+//! captured tree is untrusted input: links cannot lead out of it, and nothing in it can block or be unbounded.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
@@ -13,50 +13,53 @@ use record::CpuList;
 
 use crate::quoted::Excerpt;
 
-/// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
+/// Maximum size of a file read as text. The longest files in sysfs are CPU lists and maps, which have a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
-/// Longest of the files that grow with the number of CPUs, some also with that of interrupts or scheduling domains.
+/// Maximum size of files that grow with the number of CPUs, and in some cases with that of interrupts or scheduling
+/// domains.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
 const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
-/// Maximum number of entries read from a folder.
+/// Maximum number of entries read from a directory.
 const MAX_ENTRIES: usize = 100_000;
-/// Links followed in one path before it counts as a loop: the kernel's own limit (path_resolution(7)).
+/// Maximum number of links followed in one path, which is also the kernel's limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
-/// Most resolved folders remembered; a machine of 1,024 CPUs has some ten thousand.
+/// Maximum number of resolved directories that are cached; a machine with 1,024 CPUs has about ten thousand.
 const MAX_REMEMBERED: usize = 200_000;
 
-/// A folder below which a machine's files are read.
+/// A directory below which a machine's files are read.
 #[derive(Debug)]
 pub struct Root {
     /// The folder.
     path: PathBuf,
-    /// Whether it is this machine's own `/`.
+    /// Whether it is the `/` of this machine.
     live: bool,
-    /// Folders of a captured tree by the requested path, with their links resolved, relative to `path`: the files of
-    /// one folder then cost one look-up each.
+    /// Resolved directories of a captured tree, relative to `path`, by the requested path, so that each file in a
+    /// directory needs only one look-up.
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
     /// The files, if they are not on a disk.
     excerpt: Option<Excerpt>,
 }
 
-/// Why a folder cannot serve as the root of a captured tree.
+/// The reason why a directory cannot be the root of a captured tree.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// Nothing exists at this path.
-    #[error("{0}: no such directory; give the directory that contains the captured sys and proc")]
+    #[error("{0}: no such directory; specify the directory that contains the captured sys and proc")]
     NotFound(PathBuf),
-    /// It is not a folder.
-    #[error("{0}: not a directory; unpack the capture and give its directory")]
+    /// It is not a directory.
+    #[error("{0}: not a directory; unpack the capture and specify its directory")]
     NotAFolder(PathBuf),
-    /// It is a folder without `sys` and without `proc`.
-    #[error("{0}: contains neither sys nor proc; give the directory that contains the captured sys and proc")]
+    /// It is a directory without `sys` and `proc`.
+    #[error(
+        "{0}: contains neither sys nor proc; specify the directory that contains the captured sys and proc"
+    )]
     NotATree(PathBuf),
     /// It could not be opened.
     #[error("{0}: {1}; make the directory readable")]
     Unreadable(PathBuf, io::Error),
 }
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// No such file exists.
@@ -65,7 +68,7 @@ pub enum Why {
     /// This user may not read it.
     #[error("permission denied")]
     Denied,
-    /// It is a folder, a pipe, a device or a socket.
+    /// It is a directory, a pipe, a device or a socket.
     #[error("not a regular file")]
     NotAFile,
     /// It is longer than this many bytes.
@@ -74,7 +77,7 @@ pub enum Why {
     /// Its links form a loop.
     #[error("its symbolic links form a loop")]
     LinkLoop,
-    /// The system's own words for anything else.
+    /// The system's message for any other error.
     #[error("{0}")]
     Other(String),
 }
@@ -91,13 +94,13 @@ impl From<io::Error> for Why {
     }
 }
 
-/// A file that could not be read, and why.
+/// A file that could not be read, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct Unreadable {
     /// The path on the described machine: `/sys/…`.
     pub path: String,
-    /// Why not.
+    /// The reason.
     pub why: Why,
 }
 
@@ -114,29 +117,29 @@ impl Root {
         Self { path: PathBuf::from("/"), live: true, folders: Mutex::default(), excerpt: None }
     }
 
-    /// Some files of a machine by their paths, with their contents. Other files may be missing.
+    /// Some files of a machine, given by their paths and contents. Other files may be missing.
     pub fn excerpt<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let excerpt = Excerpt::new(files);
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
     }
 
-    /// Whether only some of the machine's files are here, so that a missing file shows nothing.
+    /// Whether only some of the machine's files are available, so that a missing file has no meaning.
     pub fn is_excerpt(&self) -> bool {
         self.excerpt.is_some()
     }
 
-    /// Whether a file of an excerpt, by the path under which it was given, has been read.
+    /// Whether a file of an excerpt, given by its original path, has been read.
     pub fn was_read(&self, path: &str) -> bool {
         self.excerpt.as_ref().is_some_and(|excerpt| excerpt.was_read(path))
     }
 
-    /// The folders of an excerpt below `folder`, each with the names in it.
+    /// The directories of an excerpt below `folder`, each with the names in it.
     pub(crate) fn excerpt_folders(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
         self.excerpt.as_ref().map_or(Vec::new(), |excerpt| excerpt.folders_below(folder))
     }
 
-    /// A tree captured on a machine: a folder that contains its `sys` or `proc` (or both), or a single folder that does, as unpacked from an
-    /// archive.
+    /// A tree captured on a machine: a directory that contains its `sys` or `proc` (or both), or a directory whose only
+    /// subdirectory contains them, as after unpacking an archive.
     pub fn captured(path: impl AsRef<Path>) -> Result<Self, RootError> {
         let path = path.as_ref();
         let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
@@ -161,7 +164,7 @@ impl Root {
         Ok(Self { path: tree, live: false, folders: Mutex::default(), excerpt: None })
     }
 
-    /// Whether this is the running machine, so that system calls may supplement the files.
+    /// Whether this is the running machine, in which case system calls may supplement the files.
     pub fn is_live(&self) -> bool {
         self.live
     }
@@ -171,13 +174,13 @@ impl Root {
         &self.path
     }
 
-    /// The text of the file `path` (as on the machine, `/sys/…`; the leading slash may be left out), without
-    /// white space at its ends, invalid UTF-8 replaced. `None` if it cannot be read. See [`Root::try_text`].
+    /// The text of the file `path` (as on the machine, `/sys/…`; the leading slash may be omitted), without leading and
+    /// trailing white space, and with invalid UTF-8 replaced. `None` if it cannot be read. See [`Root::try_text`].
     pub fn text(&self, path: &str) -> Option<String> {
         self.try_text(path).ok()
     }
 
-    /// As [`Root::text`], with the reason for a failure. Only regular files of at most [`MAX_TEXT`] bytes are read
+    /// Like [`Root::text`], with the reason for a failure. Only regular files of at most [`MAX_TEXT`] bytes are read
     /// ([`MAX_LONG_TEXT`] for those that grow with the number of CPUs); nothing blocks.
     pub fn try_text(&self, path: &str) -> Result<String, Unreadable> {
         let long = LONG.iter().any(|file| path.ends_with(file));
@@ -195,11 +198,11 @@ impl Root {
         self.read(path, max).ok()
     }
 
-    /// The eight bytes at `offset` of a file, or of a device there, as `/dev/cpu/0/msr` of its registers.
+    /// The eight bytes at `offset` of a file, or of a device at this path, such as `/dev/cpu/0/msr`.
     pub fn word_at(&self, path: &str, offset: u64) -> Option<u64> {
         use std::os::unix::fs::FileExt;
         let (real, metadata) = self.locate(path).ok()?;
-        // In a captured tree a device is this machine's.
+        // In a captured tree, a device node refers to this machine's device.
         (self.live || metadata.is_file()).then_some(())?;
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(real).ok()?;
@@ -208,17 +211,17 @@ impl Root {
         Some(u64::from_le_bytes(word))
     }
 
-    /// The number that a file consists of.
+    /// The number in a file.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
-    /// The CPU (or node) list that a file consists of, as in `online`.
+    /// The CPU (or node) list that a file consists of, such as `online`.
     pub fn cpu_list(&self, path: &str) -> Option<CpuList> {
         self.text(path)?.parse().ok()
     }
 
-    /// Names in a folder in natural order (`cpu2` before `cpu10`); empty if it cannot be read.
+    /// Names in a directory in natural order (`cpu2` before `cpu10`); empty if it cannot be read.
     pub fn list(&self, folder: &str) -> Vec<String> {
         if let Some(excerpt) = &self.excerpt {
             let mut names = excerpt.list(folder);
@@ -236,7 +239,7 @@ impl Root {
         names
     }
 
-    /// Names of the folders in a folder, in any order, without links. Empty if it cannot be read.
+    /// Names of the subdirectories of a directory, in any order, excluding links. Empty if it cannot be read.
     pub fn folders(&self, folder: &str) -> Vec<String> {
         let Ok(real) = self.locate(folder).map(|(real, _)| real) else { return Vec::new() };
         let Ok(entries) = std::fs::read_dir(real) else { return Vec::new() };
@@ -244,8 +247,8 @@ impl Root {
         folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// The numbers `N` of the entries `prefixN` in a folder, ascending: the CPUs of `/sys/devices/system/cpu`.
-    /// Numbers above [`record::cpu_list::MAX_CPU`] are left out.
+    /// The numbers `N` of the entries `prefixN` in a directory, ascending: the CPUs of `/sys/devices/system/cpu`.
+    /// Numbers above [`record::cpu_list::MAX_CPU`] are omitted.
     pub fn numbered(&self, folder: &str, prefix: &str) -> CpuList {
         let number = |name: &String| -> Option<u32> {
             let digits = name.strip_prefix(prefix)?;
@@ -270,7 +273,7 @@ impl Root {
             let text = excerpt.read(path).ok_or(Why::Missing)?;
             return if text.len() > max { Err(Why::TooLong(max)) } else { Ok(text.as_bytes().to_vec()) };
         }
-        // O_NONBLOCK: opening a pipe returns at once. It changes nothing for a regular file.
+        // O_NONBLOCK: opening a pipe returns immediately. It changes nothing for a regular file.
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
         let file = if self.live {
@@ -280,14 +283,14 @@ impl Root {
             }
             file
         } else {
-            // Checked before it is opened: opening a device node may already have an effect.
+            // Checked before opening, because opening a device node may have side effects.
             let (real, metadata) = self.locate(path)?;
             if !metadata.is_file() {
                 return Err(Why::NotAFile);
             }
             options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC).open(real)?
         };
-        // A file of procfs may come in pieces; the others are at their end when a read is short.
+        // A procfs file may be returned in pieces; in other files, a short read indicates the end.
         let in_pieces = self.live && !absolute(path).starts_with("/sys");
         read_all(file, max, in_pieces)
     }
@@ -315,9 +318,9 @@ impl Root {
         Ok((self.path.join(real), metadata))
     }
 
-    /// A folder of a captured tree, links resolved, relative to the root.
+    /// A directory of a captured tree, with links resolved, relative to the root.
     fn folder(&self, path: &str) -> Result<PathBuf, Why> {
-        // A poisoned lock only means that another reader panicked; what is remembered is still right.
+        // A poisoned lock only means that another reader panicked; the cached data is still valid.
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = folders.get(path) {
             return known.clone();
@@ -345,8 +348,8 @@ impl Root {
         Ok(real)
     }
 
-    /// Walks `path` from the folder `from` (relative to the root, without links), following links as a process
-    /// that has this root would: an absolute link starts at the root, and `..` does not leave it.
+    /// Walks `path` from the directory `from` (relative to the root, without links), following links like a process
+    /// with this root directory: an absolute link starts at the root, and `..` does not leave it.
     fn resolve(&self, from: PathBuf, path: &str) -> Result<(PathBuf, Metadata), Why> {
         let mut real = from;
         let mut metadata = None;
@@ -392,19 +395,19 @@ impl Root {
     }
 }
 
-/// Whether there is a folder, and not just a link to one, at `path`.
+/// Whether `path` is a directory, and not only a link to one.
 fn is_real_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// The path from `/` on.
+/// The path, starting with `/`.
 fn absolute(path: &str) -> PathBuf {
     Path::new("/").join(path.trim_start_matches('/'))
 }
 
 /// The rest of `file`, at most `max` bytes.
 fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why> {
-    // A page and one byte: an attribute of sysfs fits, so that one read is enough.
+    // A page plus one byte: sysfs attributes fit, so that one read suffices.
     let mut bytes = Vec::with_capacity(4097);
     loop {
         let start = bytes.len();
@@ -426,12 +429,13 @@ fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why>
     }
 }
 
-/// Orders names with their numbers: `cpu2` before `cpu10`.
+/// Orders names in natural order: `cpu2` before `cpu10`.
 fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     parts(a).cmp(parts(b)).then_with(|| a.cmp(b))
 }
 
-/// The parts of a name: each a byte, or a number by its digits without leading zeros; fewer digits sort first.
+/// The parts of a name. Each is a byte, or a number represented by its digits without leading zeros; fewer digits sort
+/// first.
 fn parts(name: &str) -> impl Iterator<Item = (u8, usize, &[u8])> {
     name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).map(|part| match part[0] {
         b'0'..=b'9' => {

@@ -6,13 +6,15 @@ use record::CpuList;
 
 use crate::{Root, text};
 
-/// Maximum number of temperatures stored, in all and per chip: a CPU with 64 cores has a sensor for each.
+/// Maximum number of stored temperatures, in total and per chip, because a CPU with 64 cores has a sensor for each
+/// core.
 const MAX_TEMPERATURES: usize = 64;
 const MAX_OF_A_CHIP: usize = 16;
 /// Maximum number of chips, zones and supplies read.
 const MAX_DEVICES: usize = 64;
 
-/// Chips that are not about the processor and are slow to read: a disk or a memory module answers over its own bus in milliseconds.
+/// Chips that do not concern the processor and are slow to read: a disk or a memory module takes milliseconds to answer
+/// over its bus.
 const SLOW_CHIPS: &str =
     "nvme drivetemp jc42 spd5118 iwlwifi mlx5 i350 ixgbe bnxt amdgpu nouveau ucsi BAT AC";
 
@@ -59,7 +61,8 @@ fn add(temperatures: &mut BTreeMap<String, f64>, name: String, celsius: f64) {
     }
 }
 
-/// A file in thousandths of a degree. What no processor survives is a broken sensor.
+/// Reads a file in thousandths of a degree. Temperatures that no processor survives are discarded, because they
+/// indicate a broken sensor.
 fn celsius(root: &Root, file: &str) -> Option<f64> {
     let thousandths: i64 = root.number(file)?;
     (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
@@ -76,9 +79,9 @@ pub struct Throttling {
     pub longest_ms: Option<u64>,
 }
 
-/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not count it. Every CPU
-/// has a copy of its package's counts, and siblings of their core's, which may lag: the largest counts once (Linux,
-/// drivers/thermal/intel/therm_throt.c).
+/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not count it.
+/// Every CPU has a copy of its package's counts, and each sibling one of its core's counts. Copies may lag, so only the
+/// largest is used (Linux, drivers/thermal/intel/therm_throt.c).
 pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
     let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
@@ -97,10 +100,10 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         for (of, place) in [("core", core), ("package", package)] {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
-            // Before Linux 2.6.31 there was one count for both.
+            // Before Linux 2.6.31, there was a single count for both.
             let old = || root.number(&format!("{folder}/thermal_throttle/count")).filter(|_| of == "core");
             let times = file("count").or_else(old);
-            // The other files need not be opened if it never happened.
+            // The other files need not be opened if throttling never occurred.
             let time = |name: &str| if times == Some(0) { times } else { file(name) };
             let seen = Throttling { times, total_ms: time("total_time_ms"), longest_ms: time("max_time_ms") };
             if seen != Throttling::default() {
@@ -119,14 +122,14 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
 pub struct EnergyCounter {
     /// Its file.
     pub file: String,
-    /// Its wrap-around, µJ.
+    /// The value at which it wraps around, µJ.
     pub range: u64,
     /// Its count, µJ; `None` if this process may not read it.
     pub uj: Option<u64>,
 }
 
-/// The energy counters of the packages, and not of their parts, of the platform, nor the same energy counted through another interface
-/// (`intel-rapl-mmio:0`).
+/// The energy counters of the packages, excluding those of their subdomains and of the platform, and duplicates from
+/// another interface (`intel-rapl-mmio:0`).
 pub fn energy_counters(root: &Root) -> Vec<EnergyCounter> {
     const FOLDER: &str = "/sys/class/powercap";
     let zones = root.list(FOLDER).into_iter().filter(|zone| zone.starts_with("intel-rapl:"));
@@ -141,7 +144,7 @@ pub fn energy_counters(root: &Root) -> Vec<EnergyCounter> {
     packages.take(MAX_DEVICES).map(counter).collect()
 }
 
-/// Microjoules between two readings of a counter that wraps once at most between them.
+/// Microjoules between two readings of a counter that wraps at most once between them.
 pub fn energy_between(before: u64, after: u64, range: u64) -> u64 {
     if after >= before { after - before } else { range.saturating_sub(before).saturating_add(after) }
 }
@@ -152,7 +155,7 @@ pub fn power_supply(root: &Root) -> Option<String> {
     let mut on_battery = None;
     for supply in root.list(folder).into_iter().take(MAX_DEVICES) {
         let file = |name: &str| root.text(&format!("{folder}/{supply}/{name}"));
-        // The battery of a mouse does not feed the machine.
+        // The battery of a mouse does not power the machine.
         if file("scope").is_some_and(|scope| scope == "Device") {
             continue;
         }
@@ -230,7 +233,7 @@ mod tests {
             )
             .files(&format!("{folder}/topology"), &[("physical_package_id", package), ("core_id", core)])
         };
-        // Two siblings of one core, a core beside them, and another package.
+        // Two siblings of one core, another core, and another package.
         let tree = cpu(0, "0", "0", ["3", "5"], Tree::new());
         let tree = cpu(1, "0", "0", ["2", "6"], tree);
         let tree = cpu(2, "0", "1", ["4", "5"], tree);
@@ -263,7 +266,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

@@ -1,9 +1,9 @@
 //! Reads memory devices and processors from SMBIOS structures (DMTF DSP0134, versions 2.1 to 3.9).
 //!
 //! smbios-lib parses the table. It returns each field only if the structure is long enough to have it, so that the version in the entry
-//! point does not matter. Of the two maintained parsers it is the one that survives damaged tables: dmidecode 1.0.1 indexes past the end of
-//! a table that is shorter than its entry point claims or has a structure shorter than its own header, and rejects the memory devices of
-//! SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.
+//! point does not matter. Of the two maintained parsers, only this one handles damaged tables: the crate dmidecode
+//! 1.0.1 indexes past the end of a table that is shorter than its entry point claims or has a structure shorter than
+//! its header, and rejects the memory devices of SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.
 
 use record::machine::{MemoryDevice, System};
 use smbioslib::{
@@ -21,24 +21,24 @@ pub const MAX_DEVICES: usize = 1536;
 /// The contents of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// Every slot for system memory, populated or not, in the table's order.
+    /// All slots for system memory, whether populated or not, in the table's order.
     pub devices: Vec<MemoryDevice>,
     /// The first processor's name as given by the firmware (`Kunpeng 920-4826`).
     pub processor: Option<String>,
-    /// The clock of the first processor at boot ("Current Speed"), Hz: boosted or throttled as it was then.
+    /// The clock of the first processor at boot ("Current Speed"), Hz, which may have been boosted or throttled.
     pub processor_hz: Option<u64>,
     /// Populated sockets, and their processors.
     pub populated: Populated,
     /// Vendor, product, board and firmware.
     pub system: System,
-    /// Whether the table ends properly: what follows a damaged structure cannot be found.
+    /// Whether the table ends properly: structures after a damaged one cannot be found.
     pub complete: bool,
 }
 
 /// Central processors of a table, over all populated sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Populated {
-    /// How many.
+    /// Number of populated sockets.
     pub sockets: u32,
     /// Enabled cores; `None` if a processor does not report them.
     pub cores: Option<u32>,
@@ -102,7 +102,8 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
-/// The lowest setting of each kind of memory, MT/s: firmware that writes half of a device's rating means the clock.
+/// The lowest speed of each kind of memory, MT/s. If the firmware's value is half of a device's rating, it is the
+/// clock.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
 /// Fills the devices' channels and nodes from their locators.
@@ -124,11 +125,11 @@ pub fn place(devices: &mut [MemoryDevice]) {
     }
 }
 
-/// Splits a table and its entry point from the format of `dmidecode --dump-bin`: the entry point at 0, the table at the address in it, 32.
-/// `None` if the file is too short or something else.
+/// Splits a file in the format of `dmidecode --dump-bin` into entry point and table: the entry point is at 0, and the
+/// table at the address that it contains, 32. `None` if the file is too short or has a different format.
 pub fn split_dump(dump: &[u8]) -> Option<(&[u8], &[u8])> {
     let entry = dump.get(..32)?;
-    // Where each version's entry point has the table's address (DSP0134, 5.2).
+    // The offset of the table's address in each version's entry point (DSP0134, 5.2).
     let address = if entry.starts_with(b"_SM3_") {
         entry.get(0x10..0x18)?.try_into().ok().map(u64::from_le_bytes)?
     } else if entry.starts_with(b"_SM_") {
@@ -167,13 +168,14 @@ fn bytes(device: &SMBiosMemoryDevice) -> Option<u64> {
         MemorySize::Megabytes(mib) => Some(u64::from(mib) << 20),
         MemorySize::SeeExtendedSize => match device.extended_size()? {
             MemorySizeExtended::Megabytes(mib) => Some(u64::from(mib) << 20),
-            // Without the other field this one means 32 GB − 1 MB.
+            // Without the other field, this value means 32 GB − 1 MB.
             MemorySizeExtended::SeeSize => Some(0x7fff << 20),
         },
     }
 }
 
-/// Before SMBIOS 2.7 there was one speed, and until 3.0 its unit was called MHz; the number always meant transfers.
+/// The speed in MT/s. Before SMBIOS 2.7, there was only one speed field, and until 3.0, its unit was called MHz; the
+/// number always meant transfers.
 fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32> {
     match speed {
         MemorySpeed::Unknown => None,
@@ -185,8 +187,8 @@ fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32
     }
 }
 
-/// The string referenced by the field at `offset`, cleaned. Bytes that are not UTF-8 are dropped: before SMBIOS 3.5 any encoding was
-/// allowed.
+/// The string referenced by the field at `offset`, cleaned. Bytes that are not UTF-8 are dropped, because any encoding
+/// was allowed before SMBIOS 3.5.
 fn string(structure: &UndefinedStruct, offset: usize) -> Option<String> {
     let index = usize::from(structure.get_field_byte(offset)?).checked_sub(1)?;
     system::meaningful_name(&String::from_utf8_lossy(structure.strings.iter().nth(index)?))
@@ -199,7 +201,7 @@ fn is_central(processor: &SMBiosProcessorInformation) -> bool {
         && structure.get_field_byte(0x18).is_none_or(|bits| bits & 0x40 != 0)
 }
 
-/// A processor's count: a byte, or if that is 255 a word (SMBIOS 3.0). 0 is unknown.
+/// A processor's count: a byte, or a word if the byte is 255 (SMBIOS 3.0). 0 means unknown.
 fn count(processor: &UndefinedStruct, byte: usize, word: usize) -> Option<u32> {
     let count = match processor.get_field_byte(byte)? {
         255 => processor.get_field_word(word).map_or(255, u32::from),
@@ -213,7 +215,7 @@ fn mhz(mhz: u16) -> Option<u64> {
     (1..=20_000).contains(&mhz).then(|| u64::from(mhz) * 1_000_000)
 }
 
-/// In dmidecode's spelling: most are abbreviations.
+/// The kind of memory in dmidecode's spelling; most are abbreviations.
 fn kind_name(kind: &MemoryDeviceType) -> Option<String> {
     use MemoryDeviceType as Kind;
     Some(match kind {

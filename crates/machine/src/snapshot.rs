@@ -15,7 +15,7 @@ use crate::{Root, sensors};
 const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 const MM: &str = "/sys/kernel/mm";
 
-/// Reads everything of the present state.
+/// Reads the complete current state.
 pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let word = |path: &str| root.text(path).as_deref().and_then(text::name);
     let boost = clocks::boost(root);
@@ -52,7 +52,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         own_nice: own.as_ref().map(|own| own.nice).filter(|nice| (-20..=19).contains(nice)),
         own_policy: own.as_ref().and_then(Stat::policy_name).map(str::to_owned),
         own_cpu_weight: own_cpu_weight(root),
-        // Those that measure know it.
+        // Measurements fill this field.
         own_ready_seconds: None,
         memory_available_bytes: kib("MemAvailable"),
         swap_used_bytes: swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
@@ -70,7 +70,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     }
 }
 
-/// The SMT control's word, or whether SMT is active if a kernel has no control.
+/// The SMT control's word, or whether SMT is active if the kernel has no SMT control.
 fn smt(root: &Root) -> Option<String> {
     let file = |name: &str| root.text(&format!("/sys/devices/system/cpu/smt/{name}"));
     let active = || ["off", "on"].get(file("active")?.parse::<usize>().ok()?).copied();
@@ -93,7 +93,7 @@ fn seconds(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }
 
-/// Reserved huge pages of each size that the kernel knows, smallest first.
+/// Reserved huge pages of each size that the kernel supports, smallest first.
 fn huge_pages(root: &Root) -> Vec<HugePages> {
     let folder = format!("{MM}/hugepages");
     let size = |name: &String| -> Option<HugePages> {
@@ -115,12 +115,12 @@ fn load(loadavg: &str) -> Option<[f64; 3]> {
     Some([averages.next()??, averages.next()??, averages.next()??])
 }
 
-/// Tasks runnable: before the slash of `1/234` in `/proc/loadavg`.
+/// The number of runnable tasks: the number before the slash in `1/234` in `/proc/loadavg`.
 fn running(loadavg: &str) -> Option<u32> {
     loadavg.split(' ').nth(3)?.split_once('/')?.0.parse().ok()
 }
 
-/// Share of the last 10 s in which some task waited for each resource (Documentation/accounting/psi.rst).
+/// For each resource, the share of the last 10 s in which some task waited for it (Documentation/accounting/psi.rst).
 fn pressure(root: &Root) -> BTreeMap<String, f64> {
     ["cpu", "memory", "io"]
         .into_iter()
@@ -129,7 +129,7 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
             let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
             let percent = line.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
             let percent = seconds(percent).filter(|percent| *percent <= 100.0)?;
-            // The kernel reports two decimals of a percentage: four of a share.
+            // The kernel reports percentages with two decimals, which are four decimals of a share.
             Some((resource.to_owned(), (percent * 100.0).round() / 10_000.0))
         })
         .collect()
@@ -142,13 +142,13 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
     TIMES.iter().zip(ticks).map(|(name, ticks)| ((*name).to_owned(), ticks as f64 / USER_HZ)).collect()
 }
 
-/// User and system time of a process and of its ended children in seconds.
+/// User and system time of a process and its ended children, in seconds.
 fn own_cpu_seconds(own: &Stat) -> f64 {
     [own.all_ticks(), own.ended_ticks.0, own.ended_ticks.1].into_iter().fold(0, u64::saturating_add) as f64
         / USER_HZ
 }
 
-/// The lowest CPU weight of this process's cgroup and of those above it, as a share of the default.
+/// The lowest CPU weight of this process's cgroup and its ancestors, as a share of the default.
 fn own_cpu_weight(root: &Root) -> Option<f64> {
     let cgroups = Cgroups::read(root);
     let weight = |(version, folder): (Version, &str)| {
@@ -161,7 +161,7 @@ fn own_cpu_weight(root: &Root) -> Option<f64> {
     cgroups.folders("cpu").filter_map(weight).min_by(f64::total_cmp)
 }
 
-/// Share of all CPU time since boot that the hypervisor took.
+/// Steal time as a share of all CPU time since boot.
 fn steal_share(cpu_seconds: &BTreeMap<String, f64>) -> Option<f64> {
     let all: f64 = cpu_seconds.values().sum();
     let steal = *cpu_seconds.get("steal")?;
@@ -173,7 +173,8 @@ fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
     Some((count_of(vmstat, "pswpin")?, count_of(vmstat, "pswpout")?))
 }
 
-/// Number of periods in which a quota throttled the cgroup of this process or one above it, and the total number: the maximum over all levels.
+/// Number of periods in which a quota throttled this process's cgroup or one of its ancestors, and the total number of
+/// periods: the maximum over all levels.
 fn quota_throttled(root: &Root) -> Option<(u64, Option<u64>)> {
     let cgroups = Cgroups::read(root);
     let count = |folder: &str| {
@@ -294,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

@@ -1,4 +1,4 @@
-//! Names of the whole machine: from the firmware's DMI strings, or the device tree's model; and its host name.
+//! Names of the whole machine, from the firmware's DMI strings or the device tree's model; and its host name.
 
 use record::machine::System;
 use record::{Coverage, Machine};
@@ -6,7 +6,7 @@ use record::{Coverage, Machine};
 use crate::Root;
 use crate::text::{self, field};
 
-/// DMI strings as the kernel copies them for every user.
+/// The kernel's copies of DMI strings, which every user may read.
 pub(crate) const DMI: &str = "/sys/class/dmi/id";
 
 /// Firmware placeholders for unfilled fields.
@@ -22,16 +22,16 @@ const PLACEHOLDERS: [&str; 9] = [
     "undefined",
 ];
 
-/// How `To Be Filled By O.E.M.` begins, which has several spellings.
+/// The beginning of `To Be Filled By O.E.M.`, which has several spellings.
 const TO_BE_FILLED: &str = "to be filled";
 
 /// Fills [`Machine::system`] and [`Machine::hostname`].
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let captured = || field(&root.text("/proc/hwloc-nofile-info")?, "HostName").and_then(text::name);
     let named = root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name);
-    // The kernel's word for a host without a name.
+    // The kernel's placeholder for a host without a name.
     machine.hostname = named.filter(|name| name != "(none)").or_else(captured);
-    // Hosts have the folder under either path; a capture may have only one.
+    // Hosts have the directory under both paths; a capture may have only one.
     let dmi = |name: &str| {
         let text = root.text(&format!("{DMI}/{name}"));
         text.or_else(|| root.text(&format!("/sys/devices/virtual/dmi/id/{name}")))

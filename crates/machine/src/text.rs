@@ -1,4 +1,4 @@
-//! Cleaning of names from firmware and the kernel, and the two line forms of procfs.
+//! Cleans names from firmware and the kernel, and parses the two line formats of procfs.
 
 use record::CpuList;
 
@@ -11,7 +11,7 @@ pub fn clean(text: &str) -> String {
     clean_to(text, MAX_NAME)
 }
 
-/// As [`clean`], with at most `max` characters.
+/// Like [`clean`], with at most `max` characters.
 pub fn clean_to(text: &str, max: usize) -> String {
     let mut cleaned = String::with_capacity(text.len().min(max * 4));
     let mut kept = 0;
@@ -35,7 +35,7 @@ pub fn clean_to(text: &str, max: usize) -> String {
     cleaned
 }
 
-/// A cleaned name, or `None` if it becomes empty.
+/// A cleaned name; `None` if it is empty afterwards.
 pub fn name(text: &str) -> Option<String> {
     Some(clean(text)).filter(|name| !name.is_empty())
 }
@@ -74,11 +74,11 @@ pub fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hexadecimal.map_or((text, 10), |digits| (digits, 16));
-    // The standard parser would take a sign.
+    // The standard parser would accept a sign.
     if digits.starts_with('+') { None } else { u64::from_str_radix(digits, radix).ok() }
 }
 
-/// A CPU list that may be absent, or `(null)` as some kernels print an empty one.
+/// A CPU list that may be absent, or `(null)`, which some kernels print for an empty list.
 pub fn cpu_list(text: Option<String>) -> CpuList {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }

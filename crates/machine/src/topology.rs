@@ -1,8 +1,8 @@
-//! How CPUs are distributed over packages, dies, clusters and cores: from the sibling lists of `/sys/devices/system/cpu/cpuN/topology`
-//! (Documentation/admin-guide/cputopology.rst of the kernel), or from `/proc/cpuinfo` without them.
+//! The distribution of CPUs over packages, dies, clusters and cores, from the sibling lists of `/sys/devices/system/cpu/cpuN/topology`
+//! (Documentation/admin-guide/cputopology.rst of the kernel), or from `/proc/cpuinfo` if they are missing.
 //!
-//! The kernel's ids of packages and cores have gaps and repeat, so that they only serve to recognize "unknown"; groups are numbered over
-//! the whole machine from 0 in order of their lowest CPU.
+//! The kernel's ids of packages and cores have gaps and repeat, so they are only used to recognize "unknown". Groups
+//! are numbered over the whole machine from 0, in order of their lowest CPU.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,15 +28,15 @@ const DIE: Level = Level { lists: ["die_cpus_list", "die_cpus_list"], id: Some("
 const PACKAGE: Level =
     Level { lists: ["package_cpus_list", "core_siblings_list"], id: Some("physical_package_id") };
 
-/// No core has more threads: POWER has 8, SPARC had 8, and the kernel's own limits end far below.
+/// Maximum number of threads of a core: POWER has 8, SPARC had 8, and the kernel's limits are far lower.
 const MOST_SIBLINGS: usize = 64;
 
 const ABSURD: &str = "lists more CPUs than a core can have; each CPU counts as its own core";
 
-/// If this many CPUs have no data on a level, and none has any, the kernel does not know the level.
+/// If this many CPUs have no data on a level, and none has any, the kernel does not support the level.
 const ENOUGH_MISSES: usize = 8;
 
-/// Fills the places of every online CPU. Offline CPUs have none.
+/// Fills the topology of all online CPUs. Offline CPUs have none.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     if online.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut packages = reader.packages(&cores);
     let dies = reader.groups(&DIE, false);
     let mut clusters = reader.groups(&CLUSTER, false);
-    // A kernel that knows no clusters gives the core's siblings under the cluster's name.
+    // A kernel without cluster support returns the core's siblings as the cluster.
     if clusters == cores {
         clusters.clear();
     }
@@ -78,7 +78,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The coverage if `topology` folders are missing, or only have packages.
+/// The coverage entry if `topology` directories are missing, or only contain packages.
 fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
     let coverage = if !packages.is_empty() && cores.is_empty() {
         let reason =
@@ -103,7 +103,7 @@ fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
     ))
 }
 
-/// Numbers the groups in their order.
+/// Numbers the groups in order.
 fn place(cpus: &mut [Cpu], groups: &[CpuList], set: impl Fn(&mut Cpu, u32)) {
     for (number, group) in (0u32..).zip(groups) {
         set_each(cpus, group, |cpu| set(cpu, number));
@@ -117,8 +117,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The groups of a level in order of their lowest CPU, without CPUs of unknown place. The list of one CPU has the whole group; with
-    /// `verify` the others' lists are compared with it.
+    /// The groups of a level in order of their lowest CPU, without CPUs whose topology is unknown. The list of one CPU
+    /// contains the whole group; with `verify`, the other CPUs' lists are compared with it.
     fn groups(&mut self, level: &Level, verify: bool) -> Vec<CpuList> {
         let mut partition = Partition::default();
         let mut misses = 0;
@@ -154,8 +154,8 @@ impl Reader<'_> {
         partition.groups
     }
 
-    /// The packages. If the kernel's id is -1, the siblings' lists still show them (s390, SPARC, older POWER); without those, the affected
-    /// CPUs are one package. Empty if no file has packages.
+    /// The packages. If the kernel's id is -1, the sibling lists still show the packages (s390, SPARC, older POWER);
+    /// without such lists, the affected CPUs are one package. Empty if no file contains packages.
     fn packages(&mut self, cores: &[CpuList]) -> Vec<CpuList> {
         let mut packages = self.groups(&PACKAGE, false);
         let placed = packages.iter().fold(CpuList::new(), |all, package| all.union(package));
@@ -172,8 +172,9 @@ impl Reader<'_> {
         packages
     }
 
-    /// Whether lists without an id are packages. Until a CPU's place is known, Arm's and RISC-V's kernels list it alone
-    /// (`reset_cpu_topology` in drivers/base/arch_topology.c); a package with only part of a core is not one.
+    /// Whether lists without an id are packages. Until a CPU's topology is known, Arm and RISC-V kernels list it as a
+    /// separate package (`reset_cpu_topology` in drivers/base/arch_topology.c). A list with only part of a core is not
+    /// a package.
     fn are_packages(&self, packages: &[CpuList], cores: &[CpuList]) -> bool {
         let crosses = |core: &CpuList| {
             packages.iter().any(|package| {
@@ -193,8 +194,8 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether the kernel's id of a group is valid: -1 (Arm) and 65535 (x86) mean unknown. A missing id means an older kernel: then the
-    /// lists decide.
+    /// Whether the kernel's id of a group is valid: -1 (Arm) and 65535 (x86) mean unknown. A missing id indicates an
+    /// older kernel, for which the lists are used.
     fn is_known(&self, cpu: u32, file: &str) -> bool {
         match self.root.text(&format!("{CPUS}/cpu{cpu}/topology/{file}")) {
             Some(text) => text.parse::<i64>().is_ok_and(|id| id >= 0 && id != 65_535),
@@ -202,7 +203,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The list of a level at one CPU with the path it came from.
+    /// The list of a level for one CPU, with the path from which it was read.
     fn list(&mut self, cpu: u32, level: &Level) -> Option<(CpuList, String)> {
         level.lists.into_iter().find_map(|name| {
             let path = format!("{CPUS}/cpu{cpu}/topology/{name}");
@@ -227,7 +228,8 @@ impl Partition {
         self.of.get(&cpu).and_then(|index| self.groups.get(*index))
     }
 
-    /// Adds the group of `cpu`, as far as its CPUs are online and in no group yet. The error is a contradiction to earlier groups.
+    /// Adds the group of `cpu`, restricted to CPUs that are online and in no group yet. The error describes a
+    /// contradiction to earlier groups.
     fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), &'static str> {
         let mut members = list.intersection(online);
         let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("lacks its own CPU") };
@@ -250,7 +252,7 @@ impl Partition {
     }
 }
 
-/// Packages and cores by the `physical id` and `core id` lines that x86 kernels write.
+/// Packages and cores from the `physical id` and `core id` lines of x86 kernels.
 fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList>) {
     let mut packages: BTreeMap<u32, CpuList> = BTreeMap::new();
     let mut cores: BTreeMap<(u32, u32), CpuList> = BTreeMap::new();
@@ -284,7 +286,7 @@ mod tests {
 
     #[test]
     fn lists_that_chase_each_other_end_in_one_core_a_cpu() {
-        // 0 says 0-1, 1 says 1-2, 2 says 2,0.
+        // CPU 0 lists 0-1, CPU 1 lists 1-2, CPU 2 lists 2,0.
         let online = list("0-2");
         let mut partition = Partition::default();
         assert!(partition.add(0, &list("0-1"), &online).is_ok());

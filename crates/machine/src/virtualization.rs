@@ -7,11 +7,11 @@ use crate::Root;
 use crate::system::DMI;
 use crate::text::{self, field};
 
-/// Fills [`Machine::virtualization`]. The architecture must be known already.
+/// Fills [`Machine::virtualization`]. The architecture must already be known.
 pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let hypervisor = hypervisor(root, &machine.architecture);
     let emulated = emulated(root, hypervisor.as_deref());
-    // QEMU's virtual board looks the same with KVM and without.
+    // QEMU's virtual board looks the same with and without KVM.
     let hypervisor =
         if emulated && hypervisor.as_deref() == Some("kvm") { Some("qemu".to_owned()) } else { hypervisor };
     let container = container(root).map(str::to_owned);
@@ -24,12 +24,13 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     }
 }
 
-/// The kernel parameter that marks a machine of the lab as emulated, whatever processor it emulates.
+/// The kernel parameter that marks a machine of the lab as emulated, regardless of the processor that it emulates.
 const EMULATED_PARAMETER: &str = "linespeed.emulated";
-/// Arm reserves implementer 0 for software, but HiSilicon's Hi1910 also has it: QEMU's own processor (`-cpu max`) is part `Q` of it.
+/// Implementer and part of QEMU's processor (`-cpu max`). Arm reserves implementer 0 for software, but HiSilicon's
+/// Hi1910 also uses it, so the part (`Q`) is also compared.
 const OF_QEMU: (u64, u64) = (0x00, 0x51);
 
-/// Whether there is evidence that another program interprets this machine's instructions.
+/// Whether there is evidence that this machine's instructions are emulated in software.
 fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
     // CPUID's signature TCGTCGTCGTCG; firmware alone only shows that the board is QEMU's.
     let signed =
@@ -43,20 +44,20 @@ fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
         })
 }
 
-/// The hypervisor's word, `none`, or `unknown` if an unidentified one is present.
+/// The hypervisor's name, `none`, or `unknown` if an unidentified one is present.
 fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     if let Some(found) = native::hypervisor().filter(|_| root.is_live()) {
         return Some(found);
     }
     if let Some(kind) = root.text("/sys/hypervisor/type").as_deref().and_then(text::name) {
-        // The machine's owner, Xen's first domain, runs beside the hypervisor on bare metal.
+        // Xen's first domain (dom0) runs alongside the hypervisor on bare metal.
         let owner = root.text("/proc/xen/capabilities").is_some_and(|text| text.contains("control_d"));
         return Some(if owner { "none".to_owned() } else { kind });
     }
     let named = from_pci(root).or_else(|| from_firmware(root)).or_else(|| from_device_tree(root));
     let by_firmware = named.map(str::to_owned);
     if architecture == "x86_64" {
-        // The CPU itself shows whether there is one.
+        // The CPU shows whether there is a hypervisor.
         let cpuinfo = root.text("/proc/cpuinfo")?;
         let flags = field(&cpuinfo, "flags")?;
         if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
@@ -67,7 +68,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     by_firmware
 }
 
-/// The name of virtual firmware. `none` on a physical machine.
+/// The hypervisor from the names in virtual firmware; `none` on a physical machine.
 fn from_firmware(root: &Root) -> Option<&'static str> {
     const NAMES: [(&str, &str); 9] = [
         (
@@ -89,7 +90,7 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     if vendor.is_empty() && product.is_empty() {
         return None;
     }
-    // Amazon's and Microsoft's real and virtual machines share the vendor's name.
+    // Real and virtual machines of Amazon and Microsoft have the same vendor name.
     match (vendor.as_str(), product.as_str()) {
         ("Amazon EC2", name) if name.ends_with(".metal") || name.contains(".metal-") => return Some("none"),
         ("Amazon EC2", _) => return Some("kvm"),
@@ -98,7 +99,7 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     }
     let vendor_in_product = vendor.is_empty();
     let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
-    // The kernel's log has vendor and product as one text, which shows no more than the names in it.
+    // The kernel's log contains vendor and product as a single text, in which only the names are conclusive.
     let is_named =
         |text: &str, name: &str| text.starts_with(name) || vendor_in_product && text.contains(name);
     let named = |(_, names): &&(&str, &str)| {
@@ -107,8 +108,8 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     NAMES.iter().find(named).map(|(word, _)| *word).or((!vendor_in_product).then_some("none"))
 }
 
-/// Devices that only a hypervisor provides, as they begin a line of `/proc/bus/pci/devices` after the place: vendor and device. Guests
-/// without the CPU's flag also have them.
+/// Devices that only hypervisors provide, identified by vendor and device number after the address in a line of
+/// `/proc/bus/pci/devices`. Guests without the CPU's hypervisor flag also have them.
 fn from_pci(root: &Root) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 4] =
         [("80eebeef", "virtualbox"), ("80eecafe", "virtualbox"), ("15ad0710", "vmware"), ("58530001", "xen")];
@@ -123,7 +124,7 @@ fn from_device_tree(root: &Root) -> Option<&'static str> {
         return known.or(Some("unknown"));
     }
     let compatible = root.text("/proc/device-tree/compatible")?;
-    // QEMU's virtual board, and Firecracker's and Cloud Hypervisor's, which took its name.
+    // The virtual board of QEMU, and those of Firecracker and Cloud Hypervisor, which use the same name.
     Some(if compatible.contains("linux,dummy-virt") || compatible.contains("qemu") { "kvm" } else { "none" })
 }
 
@@ -131,7 +132,7 @@ fn from_device_tree(root: &Root) -> Option<&'static str> {
 mod native {
     use raw_cpuid::{CpuId, Hypervisor};
 
-    /// The hypervisor's own signature; `None` if the CPU reports none, or it has no signature.
+    /// The hypervisor's signature; `None` if the CPU reports no hypervisor, or it has no signature.
     pub(super) fn hypervisor() -> Option<String> {
         let kind = CpuId::new().get_hypervisor_info()?.identify();
         Some(match kind {
@@ -173,7 +174,7 @@ mod native {
     }
 }
 
-/// The container's word, `none`, or `None` if unknown.
+/// The container's name, `none`, or `None` if unknown.
 fn container(root: &Root) -> Option<&'static str> {
     let release = root.text("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = root.text("/proc/version").unwrap_or_default();
@@ -181,7 +182,7 @@ fn container(root: &Root) -> Option<&'static str> {
     if is_wsl(&release.to_lowercase()) || is_wsl(&version) {
         return Some("wsl");
     }
-    // gVisor answers for the kernel with one fixed build line.
+    // gVisor reports one fixed build line as the kernel.
     if version.contains(" 4.4.0 #1 SMP ") && version.contains("10 15:06:54 PST 2016") {
         return Some("gvisor");
     }
@@ -215,8 +216,8 @@ fn container(root: &Root) -> Option<&'static str> {
     cgroup.map(|_| "none")
 }
 
-/// Whether a pod's own files are mounted here: a namespace may hide the cgroup's path. A node that runs pods also has their folders
-/// mounted, but not over its `/etc/hosts`.
+/// Whether a pod's own files are mounted here. This is needed because a namespace may hide the cgroup's path. A node
+/// that runs pods also has their directories mounted, but not over its `/etc/hosts`.
 fn of_a_pod(root: &Root, mounts: &str) -> bool {
     let from_pod = |line: &str| {
         let (source, point) = (line.split(' ').nth(3).unwrap_or(""), line.split(' ').nth(4).unwrap_or(""));
@@ -225,8 +226,8 @@ fn of_a_pod(root: &Root, mounts: &str) -> bool {
     mounts.lines().any(from_pod) || root.exists("/run/secrets/kubernetes.io")
 }
 
-/// Whether Docker mounted a container's own files: an image booted as a machine retains its `/.dockerenv`, whatever namespaces its
-/// processes have, but lacks these mounts. Unknown mounts do not exclude Docker.
+/// Whether Docker mounted a container's own files. An image booted as a machine retains its `/.dockerenv`, regardless
+/// of its processes' namespaces, but lacks these mounts. Unknown mounts do not exclude Docker.
 fn is_mounted_by_docker(mounts: &str) -> bool {
     let points = || mounts.lines().filter_map(|line| line.split(' ').nth(4));
     mounts.is_empty()
@@ -256,12 +257,12 @@ mod tests {
         assert_eq!(found(&dell, "x86_64").hypervisor.as_deref(), Some("none"));
         assert_eq!(found(&dmi("Huawei", "TaiShan 200"), "aarch64").hypervisor.as_deref(), Some("none"));
         assert_eq!(found(&dmi("Amazon EC2", "c6g.metal"), "aarch64").hypervisor.as_deref(), Some("none"));
-        // A Surface is Microsoft's too.
+        // A Surface also has Microsoft as its vendor.
         assert_eq!(
             found(&dmi("Microsoft Corporation", "Surface Pro X"), "aarch64").hypervisor.as_deref(),
             Some("none")
         );
-        // Vendor and product as one text, in the kernel's log, show no more than the names in it.
+        // In the kernel's log, vendor and product are a single text, in which only the names are conclusive.
         let logged = |text| found(&dmi("", text), "aarch64").hypervisor;
         assert_eq!(logged("Dell Inc. PowerEdge R640/0H28RR"), None);
         assert_eq!(logged("Alibaba Cloud Alibaba Cloud ECS").as_deref(), Some("kvm"));
@@ -396,7 +397,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree: fewer than the usual 256.
+        // Each case writes a tree, so there are fewer than the usual 256.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

@@ -1,6 +1,6 @@
 //! Names of x86-64 core designs by vendor, family and model, from `x86_designs.txt`.
 
-/// The parts of `/proc/cpuinfo` that decide the name.
+/// The parts of `/proc/cpuinfo` that determine the name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity<'a> {
     /// `GenuineIntel`, `AuthenticAMD`…
@@ -20,7 +20,7 @@ impl Identity<'_> {
         self.flags.split_ascii_whitespace().any(|f| f == flag)
     }
 
-    /// Whether all of this applies to it; `None` if the conditions are malformed.
+    /// Whether all `conditions` apply to it; `None` if they are malformed.
     fn fits(&self, conditions: &str) -> Option<bool> {
         let mut words = conditions.split(' ');
         let vendor = if self.vendor.trim() == "Shanghai" { "CentaurHauls" } else { self.vendor };
@@ -35,19 +35,20 @@ impl Identity<'_> {
     }
 }
 
-/// `GenuineIntel 6 55 stepping=0-4 not=avx512_vnni: Skylake-X`, a line a design.
+/// One design per line: `GenuineIntel 6 55 stepping=0-4 not=avx512_vnni: Skylake-X`.
 const DESIGNS: &str = include_str!("x86_designs.txt");
 
 /// The design: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
 ///
-/// A hypervisor may present any model number. If the number's design lacks features that the flags show, the name is
-/// what those features prove (`Sapphire Rapids or later`), because the number cannot be true.
+/// A hypervisor may present any model number. If the design with that number lacks features that the flags show, the
+/// number cannot be true, and the name is derived from those features (`Sapphire Rapids or later`).
 pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
     let name = DESIGNS.lines().find_map(|line| {
         let (conditions, name) = line.split_once(": ")?;
         cpu.fits(conditions)?.then_some(name)
     })?;
-    // AMX came with Sapphire Rapids, its fp16 form with Granite Rapids: no design before them can show these.
+    // AMX was introduced with Sapphire Rapids, and its fp16 form with Granite Rapids: no earlier design can have these
+    // flags.
     let with_amx = ["Sapphire", "Emerald", "Granite", "Diamond"].iter().any(|n| name.starts_with(n));
     if cpu.vendor != "GenuineIntel" || with_amx || !cpu.has("amx_tile") {
         return Some(name);

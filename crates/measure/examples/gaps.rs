@@ -1,5 +1,6 @@
-//! In a machine of the lab, which has tracefs: a real-time thread, interrupts, softirqs, and a worker of the kernel take a CPU, and
-//! `linespeed run stolen wakeup` names each of them. No trace instance is left, also if linespeed is killed. `gaps LINESPEED`
+//! Runs in a lab VM that has tracefs. A real-time thread, interrupts, softirqs and a kernel worker occupy a CPU, and
+//! `linespeed run stolen wakeup` must identify each of them. No trace instance may remain, even if linespeed is killed.
+//! Usage: `gaps LINESPEED`
 
 use std::error::Error;
 use std::fs;
@@ -17,16 +18,16 @@ use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 const TRACING: &std::ffi::CStr = c"/sys/kernel/tracing";
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 const CPU: u32 = 1;
-/// The real-time thread's name, priority, and how long it uses the CPU.
+/// The real-time thread's name, its priority, and the time for which it uses the CPU.
 const THIEF: (&str, i32, Duration) = ("thief", 50, Duration::from_millis(250));
-/// The most runs beside each load.
+/// Maximum number of runs alongside each load.
 const RUNS: usize = 5;
-/// Name spaces that end together.
+/// Number of network namespaces that are removed together.
 const NAME_SPACES: usize = 32;
-/// A PC's interrupt of its first serial port.
+/// The IRQ of a PC's first serial port.
 const PORT: u32 = 4;
 
-/// A load on a CPU until its end is requested, and the expected name of its gaps.
+/// A load that runs on a CPU until it is told to stop, and the expected cause of its gaps.
 struct Load {
     what: &'static str,
     /// The CPU, if it is always the same.
@@ -74,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let linespeed = std::env::args().nth(1).ok_or("gaps LINESPEED")?;
     if !Path::new(INSTANCES).exists() {
         let kind = c"tracefs";
-        // SAFETY: takes texts that outlive the call.
+        // SAFETY: the strings outlive the call.
         let code =
             unsafe { libc::mount(kind.as_ptr(), TRACING.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
         if code != 0 {
@@ -103,7 +104,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Whether a run beside the load names it. The emulator's host may cause a run's longest gaps.
+/// Whether a run alongside the load identifies it. Several runs may be needed because the emulator's host can cause the
+/// longest gaps of a run.
 fn is_named(load: &Load, linespeed: &str) -> Result<bool, Box<dyn Error>> {
     for _ in 0..RUNS {
         let gaps = measured_beside(load, linespeed)?;
@@ -120,7 +122,7 @@ fn is_named(load: &Load, linespeed: &str) -> Result<bool, Box<dyn Error>> {
     Ok(false)
 }
 
-/// The longest gaps of a run beside the load.
+/// The longest gaps of a run alongside the load.
 fn measured_beside(load: &Load, linespeed: &str) -> Result<Vec<LongGap>, Box<dyn Error>> {
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -153,7 +155,7 @@ fn real_time_thread(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The serial port interrupts for each 16 bytes that it sent.
+/// The serial port raises an interrupt for every 16 bytes sent.
 fn interrupts(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     let mut port = fs::File::options().write(true).open("/dev/ttyS0")?;
     fs::write(format!("/proc/irq/{PORT}/smp_affinity_list"), CPU.to_string())?;
@@ -163,7 +165,7 @@ fn interrupts(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A flood over the loopback, which CPU 1 receives (Documentation/networking/scaling.rst, RPS).
+/// A packet flood over the loopback device, received on CPU 1 (Documentation/networking/scaling.rst, RPS).
 fn packets(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     let _pinned = os::pin::Pinned::to(0)?;
     fs::write("/sys/class/net/lo/queues/rx-0/rps_cpus", format!("{:x}", 1 << CPU))?;
@@ -186,14 +188,14 @@ fn packets(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Network name spaces end together, and an unbound worker of the kernel removes them. It takes precedence over the busy loops, as a
-/// bound one would on a busy machine.
+/// Network namespaces are released together and removed by an unbound kernel worker. The worker preempts the busy
+/// loops, as a bound worker would on a busy machine.
 fn name_spaces(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
     while !ends.load(Ordering::Relaxed) {
         let together = Barrier::new(NAME_SPACES);
         let refused = std::thread::scope(|scope| {
             let one = || {
-                // SAFETY: takes no memory, and the thread that it concerns ends with it.
+                // SAFETY: the call takes no pointers, and the affected thread ends soon.
                 let code = unsafe { libc::unshare(libc::CLONE_NEWNET) };
                 let error = std::io::Error::last_os_error();
                 together.wait();
@@ -202,14 +204,14 @@ fn name_spaces(ends: &AtomicBool) -> Result<(), Box<dyn Error>> {
             let threads: Vec<_> = (0..NAME_SPACES).map(|_| scope.spawn(one)).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()?).next()
         });
-        // Their number may be limited, and the worker is late.
+        // Namespaces may be limited in number, and the worker removes them late.
         if let Some(error) = refused.filter(|error| error.raw_os_error() != Some(libc::ENOSPC)) {
             return Err(error.into());
         }
         for process in fs::read_dir("/proc")?.flatten() {
             let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
             if let (true, Some(pid)) = (name.starts_with("kworker/u"), process.file_name().to_str()) {
-                // SAFETY: takes numbers.
+                // SAFETY: the call only takes integers.
                 unsafe { libc::setpriority(libc::PRIO_PROCESS, pid.parse()?, -20) };
             }
         }

@@ -1,5 +1,5 @@
-//! Looks at the places of this machine's CPUs, one for each input line, or this many: `looks [COUNT]`. Prints each as JSON, for
-//! comparison with other tools in the same second.
+//! Runs placement checks of this machine's CPUs: COUNT of them, or one per input line. Prints each as JSON, for
+//! comparison with other tools in the same second. Usage: `looks [COUNT]`
 
 use std::io::{BufRead, Error, Write};
 

@@ -1,7 +1,7 @@
 //! Creates the arrays for bandwidth kernels.
 //!
-//! Memory is allocated once per run and reused. Some machines provide it slowly: a virtual machine whose host backs memory only at first touch
-//! took 3 s per GiB, a hundred times as long as measuring bandwidth.
+//! Memory is allocated once per run and reused. Some machines provide memory slowly: a virtual machine whose host backs
+//! memory only at first touch took 3 s per GiB, a hundred times as long as measuring bandwidth.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,8 +24,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let cpus: Vec<u32> = context.cpus.iter().collect();
     context.lead()?;
     let wanted = beyond_caches(context.machine);
-    // The third array comes from the latency measurement's memory if that is large enough; otherwise that is in the
-    // way.
+    // The third array uses the latency measurement's memory if that is large enough; otherwise, that memory is freed.
     let two = wanted.min(context.memory_allowance() / (ARRAYS - 1) as u64);
     let new_arrays = if hands_on(context, two) { ARRAYS - 1 } else { ARRAYS } as u64;
     if new_arrays == ARRAYS as u64 {
@@ -35,7 +34,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
         return Err(text!(
-            "available memory allows arrays of {allowed}; each of {cpus} CPUs needs {least}",
+            "available memory allows arrays of {allowed}; each of the {cpus} CPUs needs {least}",
             allowed = Value::Bytes(allowed),
             least = Value::Bytes(CHUNK as u64),
             cpus = cpus.len()
@@ -51,7 +50,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
         parts.push(part.map_err(unmapped)?);
     }
     context.check()?;
-    // All parts alike, so that all threads walk the same distance.
+    // All parts are equal, so that all threads walk the same distance.
     let least = parts.iter().map(|part| part.bytes).min().unwrap_or(CHUNK);
     parts.iter_mut().for_each(|part| part.bytes = least);
     check_placement(context, what, &cpus, &parts)?;
@@ -60,7 +59,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     Ok(arrays)
 }
 
-/// Adds the third array: from the memory of the kept cycle on a machine with one node, otherwise newly touched by its
+/// Adds the third array: from the memory of the saved cycle on a machine with one node, otherwise newly touched by its
 /// CPU.
 pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, Halt> {
     if arrays.parts.first().is_some_and(|part| part.slots.len() == ARRAYS) {
@@ -74,7 +73,7 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
         let mapping = Arc::new(mapping);
         let room = (touched / cpus.len()).saturating_sub(CHUNK) / CHUNK * CHUNK;
         let bytes = arrays.parts.iter().map(|part| part.bytes).min().unwrap_or(0).min(room);
-        // A smaller one would leave the others within the caches.
+        // A smaller array could leave the others within the caches.
         if bytes >= CHUNK && arrays.parts.iter().all(|part| part.bytes <= bytes + 2 * CHUNK) {
             for (index, part) in arrays.parts.iter_mut().enumerate() {
                 part.bytes = bytes;
@@ -97,14 +96,15 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     Ok(arrays)
 }
 
-/// Whether the latency measurement's memory can serve as an array of this size: with more nodes, each CPU needs its own node's.
+/// Whether the latency measurement's memory can be reused as an array of this size. With several nodes, it cannot,
+/// because each CPU needs memory of its own node.
 fn hands_on(context: &Context, bytes: u64) -> bool {
     let least = bytes.max(4 * CHUNK as u64);
     context.machine.nodes.len() <= 1
         && context.kept_cycle.as_ref().is_some_and(|cycle| cycle.bytes() as u64 >= least)
 }
 
-/// Refuses if less than 99 % of the pages are on their thread's node.
+/// Fails if less than 99 % of the pages are on their thread's node.
 fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Part]) -> Result<(), Halt> {
     if context.machine.nodes.len() < 2 {
         return Ok(());
@@ -112,7 +112,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let (mut on_node, mut asked) = (0.0, 0usize);
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
-    // Each CPU asks about its own part: the query may read it, and must not move it to another node.
+    // Each CPU queries its own part, because the query may read it and must not move it to another node.
     let reported =
         thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
     for placement in reported {
@@ -122,7 +122,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
                 asked += pages;
             }
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
-            // A CPU of no known node.
+            // A CPU whose node is unknown.
             Some(None) => {}
             None => unknown = Some(THREAD_NOT_STARTED.into()),
         }
@@ -132,7 +132,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
         return Err(text!(
-            "only {share} of pages are on the node of the CPU that touched them first: a memory policy is set, or a node is full",
+            "only {share} of pages are on the node of the CPU that first touched them: a memory policy is set, or a node is full",
             share = Value::Share(on_node / asked as f64)
         )
         .into());
@@ -150,7 +150,7 @@ mod tests {
     use os::mapping::Page;
     use record::{CpuList, Machine, Snapshot};
 
-    /// Checks that no two arrays of any part share a byte, and that each begins on a line.
+    /// Checks that the arrays of all parts do not overlap and are aligned to cache lines.
     fn apart(arrays: &Arrays) {
         let mut ranges: Vec<(usize, usize)> = Vec::new();
         for part in &arrays.parts {
@@ -195,9 +195,9 @@ mod tests {
     fn a_signal_ends_the_making_of_the_third_array() {
         let stop = Stop::new();
         stop.ask(2);
-        // Nothing was touched: a page that was would not be zero.
+        // Nothing was touched; a touched page would not be zero.
         let slot = Part::one_array(4 * CHUNK, &stop).unwrap();
-        // SAFETY: the first word of the mapping, which nobody else has.
+        // SAFETY: this is the first word of the mapping, which nothing else uses.
         assert_eq!(unsafe { slot.mapping.start().cast::<u64>().read() }, 0);
         with_context(|context| {
             let arrays = prepare(context, "bandwidth", 60.0).unwrap();

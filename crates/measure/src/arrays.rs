@@ -9,28 +9,29 @@ use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::Placement;
 
-/// Bytes of each array per call of a kernel: about 100 µs of work, so that slices of milliseconds consist of many calls,
+/// Bytes of each array per call of a kernel: about 100 µs of work. Slices of milliseconds thus consist of many calls,
 /// and the cost of a call is negligible.
 pub(crate) const CHUNK: usize = 512 << 10;
 
-/// Arrays that a part has: triad and add read two and write one.
+/// Arrays per part: triad and add read two and write one.
 pub(crate) const ARRAYS: usize = 3;
 
-/// The loop of this kind with the widest vectors of this CPU and regular stores, as compilers generate for STREAM.
+/// The loop of this kind with the widest vectors of this CPU and regular stores, which compilers also generate for
+/// STREAM.
 pub(crate) fn widest_stream(op: Op) -> Option<&'static Stream> {
     widest_stream_with(op, Stores::Regular)
 }
 
-/// The same with these stores.
+/// Like [`widest_stream`], with this kind of stores.
 pub(crate) fn widest_stream_with(op: Op, stores: Stores) -> Option<&'static Stream> {
     Variant::usable_vectors().filter_map(|variant| stream::find(op, stores, variant)).last()
 }
 
-/// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel use different cache sets and no
+/// Distance between the starts of arrays modulo 4 KiB. The streams of a kernel thus use different cache sets, and no
 /// load aliases an earlier store.
 pub(crate) const SKEW: usize = 2048 - 64;
 
-/// Space for the skews after the arrays of a mapping.
+/// Extra space in a mapping for the skews.
 const ROOM: usize = 64 << 10;
 
 #[derive(Clone, Debug)]
@@ -43,21 +44,21 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) slots: Vec<Slot>,
-    /// Bytes of each array in it, a multiple of [`CHUNK`].
+    /// Size of each array in it in bytes, a multiple of [`CHUNK`].
     pub bytes: usize,
 }
 
 impl Part {
-    /// The address `offset` bytes into array `index`, from which a chunk may be used.
+    /// The address of a usable chunk, `offset` bytes into array `index`.
     pub(crate) fn array(&self, index: usize, offset: usize) -> *mut f64 {
         let slot = &self.slots[index];
         debug_assert!(offset + CHUNK <= self.bytes && slot.offset + offset + CHUNK <= slot.mapping.len());
-        // SAFETY: the slot holds `bytes` from its offset within the mapping, and the chunk lies within them.
+        // SAFETY: the slot has `bytes` bytes from its offset in the mapping, and the chunk is within them.
         unsafe { slot.mapping.start().add(slot.offset + offset).cast() }
     }
 
-    /// Maps two arrays and touches them chunk by chunk alternately until `deadline` or a signal; the touched size
-    /// becomes the part's size, at least a chunk.
+    /// Maps two arrays and touches their chunks alternately until `deadline` or a signal. The touched size becomes the
+    /// part's size, at least one chunk.
     pub(crate) fn two_arrays(bytes: usize, deadline: Instant, stop: &Stop) -> std::io::Result<Self> {
         let bytes = (bytes / CHUNK).max(1) * CHUNK;
         let mapping = Arc::new(Mapping::new(2 * bytes + ROOM, Page::Any)?);
@@ -74,7 +75,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Maps one array and touches it; after a signal only the mapping exists, which must not be used.
+    /// Maps one array and touches it. After a signal, it is mapped but not fully touched, and must not be used.
     pub(crate) fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
         let mapping = Arc::new(Mapping::new(bytes + ROOM, Page::Any)?);
         let part = Self { slots: vec![Slot { mapping: mapping.clone(), offset: 0 }], bytes };
@@ -82,16 +83,16 @@ impl Part {
         Ok(Slot { mapping, offset: 0 })
     }
 
-    /// Writes a chunk, so that its pages exist, are on this thread's node, and are not the zero page.
+    /// Writes a chunk, which allocates its pages on this thread's node.
     fn fill(&self, index: usize, offset: usize) {
         let start = self.array(index, offset);
         for at in 0..CHUNK / 8 {
-            // SAFETY: within the chunk, which lies within the array.
+            // SAFETY: the address is within the chunk, which is within the array.
             unsafe { start.add(at).write(1.0) };
         }
     }
 
-    /// Writes the first array, or as much of it as possible before a signal: this takes seconds if a hypervisor provides
+    /// Writes the first array, or as much as possible before a signal: this takes seconds if a hypervisor provides
     /// memory slowly.
     pub(crate) fn fill_all(&self, stop: &Stop) {
         let chunks = (0..self.bytes).step_by(CHUNK);
@@ -100,7 +101,8 @@ impl Part {
 
     /// The placement of the part's pages.
     pub(crate) fn placement(&self, node: u32) -> Placement {
-        // The two arrays of a part's own mapping; a third one carved from the cycle's was proven there.
+        // The two arrays of a part's own mapping; the placement of a third one from the cycle's memory was verified
+        // there.
         let own = &self.slots[self.slots.len() - 1];
         Placement::check_range(&own.mapping, own.offset, self.bytes, node)
     }
@@ -111,7 +113,7 @@ impl Part {
 pub(crate) struct Arrays {
     /// In the order of the context's CPUs.
     pub parts: Vec<Part>,
-    /// Whether they are smaller than memory allows, because creating them took too long.
+    /// Whether they are smaller than memory allows because creating them took too long.
     pub slow: bool,
 }
 

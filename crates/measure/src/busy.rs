@@ -11,29 +11,29 @@ use serde::Serialize;
 /// A process that used CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
-    /// Its number.
+    /// Its PID.
     pub pid: i32,
-    /// Its name in the kernel: at most 15 bytes.
+    /// Its name in the kernel, at most 15 bytes.
     pub name: String,
     /// Its user.
     pub user: String,
-    /// CPUs that it used: 0.5 is half of one.
+    /// CPUs used: 0.5 is half a CPU.
     pub cpus: f64,
 }
 
 /// The load during a wait.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Load {
-    /// How long that was, seconds.
+    /// Duration of the wait, seconds.
     pub seconds: f64,
     /// Busy CPUs; absent if the kernel does not report them.
     pub cpus: Option<f64>,
-    /// Processes that used CPU time, the busiest first.
+    /// Processes that used CPU time, busiest first.
     pub tasks: Vec<Task>,
 }
 
 impl Load {
-    /// CPUs by user, the busiest first.
+    /// CPUs by user, busiest first.
     pub fn users(&self) -> Vec<(&str, f64)> {
         let mut all: BTreeMap<&str, f64> = BTreeMap::new();
         for task in &self.tasks {
@@ -44,7 +44,7 @@ impl Load {
         all
     }
 
-    /// Busy CPUs not used by the listed processes: those of short-lived or invisible processes.
+    /// Busy CPUs not accounted for by the listed processes: used by short-lived or invisible processes.
     pub fn unseen(&self) -> f64 {
         let seen: f64 = self.tasks.iter().map(|task| task.cpus).sum();
         self.cpus.map_or(0.0, |cpus| (cpus - seen).max(0.0))
@@ -62,7 +62,7 @@ pub fn sample_load(time: Duration) -> Load {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut tasks = Vec::new();
     for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
-        // A new process used all of its time meanwhile; one with a reused number is new.
+        // A new process used all of its CPU time meanwhile; a process with a reused PID is new.
         let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
         if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();
@@ -77,7 +77,7 @@ pub fn sample_load(time: Duration) -> Load {
     Load { seconds, cpus: busy, tasks }
 }
 
-/// Ticks of all CPUs used on this machine: all except idle, waiting for a disk, and stolen.
+/// Ticks used on all CPUs of this machine: all except idle, I/O wait and steal.
 fn busy_ticks() -> Option<u64> {
     Some(find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, "cpu")?.busy())
 }
@@ -91,7 +91,7 @@ mod tests {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let pid = child.id() as i32;
         let mut found = None;
-        // Beside much other work it may not get a tick at once.
+        // Alongside much other work, it may not get a tick immediately.
         for _ in 0..20 {
             let load = sample_load(Duration::from_millis(200));
             found = load.tasks.iter().find(|task| task.pid == pid).cloned();

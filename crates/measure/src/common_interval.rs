@@ -1,10 +1,10 @@
-//! Work counted over the interval in which all threads of a group were active.
+//! Counts work over the interval in which all threads of a group were active.
 
 use std::time::Instant;
 
 use crate::thread_group::{self, Member};
 
-/// One thread's progress at a series of times: ns since a common zero, and its work so far (bytes, loads).
+/// One thread's progress at a series of times: ns since a common start, and the work done so far (bytes, loads).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkLog {
     points: Vec<(f64, f64)>,
@@ -16,18 +16,18 @@ impl WorkLog {
         Self { points: Vec::with_capacity(points) }
     }
 
-    /// Notes that `done` was reached now.
+    /// Records that `done` was reached now.
     pub(crate) fn note(&mut self, zero: Instant, done: f64) {
         self.points.push((crate::watch::ns_since(zero), done));
     }
 
-    /// Notes that `done` was reached at `ns`.
+    /// Records that `done` was reached at `ns`.
     #[cfg(test)]
     pub(crate) fn note_at(&mut self, ns: f64, done: f64) {
         self.points.push((ns, done));
     }
 
-    /// Work done by `ns`, interpolated linearly; `None` outside.
+    /// Work done by `ns`, interpolated linearly; `None` outside the log.
     fn done_by(&self, ns: f64) -> Option<f64> {
         let after = self.points.partition_point(|(at, _)| *at < ns);
         let (to, done_to) = *self.points.get(after)?;
@@ -45,7 +45,7 @@ fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let from = from.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let to = to.into_iter().fold(f64::INFINITY, f64::min);
-    // No logs at all leave both bounds infinite.
+    // Without logs, both bounds are infinite.
     (to > from && from.is_finite() && to.is_finite()).then_some((from, to))
 }
 
@@ -64,8 +64,9 @@ pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Runs `work`, which logs its progress and whether it was found on another CPU, on each of these CPUs at once: work per second of
-/// all together in each slice, and whether any was elsewhere. No rates if a thread is missing.
+/// Runs `work` on all of these CPUs at the same time; it logs its progress and whether it ran on a different CPU.
+/// Returns the total work per second in each slice, and whether any thread ran on a different CPU. There are no rates
+/// if a thread is missing.
 pub(crate) fn run(
     cpus: &[u32],
     slices: usize,

@@ -1,5 +1,5 @@
-//! Programs that deliberately use one resource: memory bandwidth, or a shared cache. They are threads of this process, so that
-//! none outlives it.
+//! Competitors that deliberately use one resource: memory bandwidth or a shared cache. They are threads of this
+//! process, so that none outlives it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,23 +12,23 @@ use os::pin::Pinned;
 use record::machine::CacheKind;
 use record::{CpuList, Machine};
 
-/// The used resource.
+/// The resource used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Memory bandwidth, bypassing the caches.
     Bandwidth,
-    /// The last-level cache, by repeatedly reading as much as it holds.
+    /// The last-level cache, by repeatedly reading as much memory as fits it.
     Cache,
 }
 
-/// Bytes that each thread writes cyclically to use bandwidth: more than fits the caches.
+/// Bytes that each thread writes cyclically to use bandwidth: more than the caches hold.
 const BEYOND_CACHES: usize = 256 << 20;
-/// If the size of the last-level cache is unknown, and at most.
+/// Bytes read per thread: the default if the size of the last-level cache is unknown, and the maximum.
 const CACHE: (usize, usize) = (8 << 20, 64 << 20);
-/// Bytes between two checks for the end.
+/// Bytes between two checks of the stop flag.
 const CHUNK: usize = 1 << 20;
 
-/// Threads that use it until they are dropped.
+/// Threads that use the resource until the value is dropped.
 #[derive(Debug)]
 pub struct Competitor {
     over: Arc<AtomicBool>,
@@ -36,7 +36,7 @@ pub struct Competitor {
 }
 
 impl Competitor {
-    /// One thread on each of the CPUs; an error if there is no memory for it.
+    /// Starts one thread on each of the CPUs; fails if memory for it is unavailable.
     pub fn start(resource: Resource, machine: &Machine, cpus: &CpuList) -> std::io::Result<Self> {
         let bytes = match resource {
             Resource::Bandwidth => BEYOND_CACHES / cpus.len().clamp(1, 4),
@@ -47,11 +47,11 @@ impl Competitor {
         for cpu in cpus.iter() {
             let memory = Mapping::new(bytes, Page::Base)?;
             memory.touch(bytes);
-            // The command started beside it is measured.
+            // Only the command that runs alongside is measured.
             memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
-                // It also competes if it may not be bound.
+                // It also competes if it cannot be pinned.
                 let _pinned = Pinned::to(cpu);
                 while !over.load(Ordering::Relaxed) {
                     pass(resource, &memory, &over);
@@ -67,7 +67,7 @@ impl Drop for Competitor {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A panicked thread used nothing.
+            // A panicked thread used no resource.
             let _ = thread.join();
         }
     }
@@ -85,8 +85,8 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
         if over.load(Ordering::Relaxed) {
             return;
         }
-        // SAFETY: the chunk lies in the mapping, which begins on a page; the loop is usable here and has this one array, as `dst`
-        // or as `a`.
+        // SAFETY: the chunk is within the mapping, which is page-aligned; the loop is usable here and has only this
+        // array, as `dst` or as `a`.
         unsafe {
             let at = start.byte_add(offset);
             (kernel.run)(at, at, at, CHUNK);

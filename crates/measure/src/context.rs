@@ -19,12 +19,12 @@ pub(crate) const IMPLAUSIBLE: Template = Template::new(
     "discarded: {value} at {place} is outside {low} to {high}, the range of real hardware",
 );
 
-/// Why a measurement ended early.
+/// The reason why a measurement ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// By a signal.
+    /// A signal interrupted it.
     Interrupted,
-    /// It is impossible here, with the reason.
+    /// The measurement is impossible here, with the reason.
     Impossible(Text),
 }
 
@@ -36,11 +36,11 @@ impl<T: Into<Text>> From<T> for Halt {
 
 /// Receives the progress of a run.
 pub trait Progress {
-    /// A measurement begins; it expects to take `seconds`.
+    /// A measurement begins and expects to take `seconds`.
     fn begin(&mut self, measurement: &str, seconds: f64);
-    /// It has done this share of its work (0 to 1).
+    /// The measurement has done this share of its work (0 to 1).
     fn advance(&mut self, share: f64);
-    /// It ended.
+    /// The measurement ended.
     fn end(&mut self);
 }
 
@@ -48,41 +48,41 @@ pub trait Progress {
 pub struct Context<'a> {
     /// The machine.
     pub machine: &'a Machine,
-    /// Its state before the run.
+    /// The machine's state before the run.
     pub snapshot: &'a Snapshot,
-    /// How thorough to be.
+    /// The thoroughness of the run.
     pub depth: Depth,
     /// The stop request.
     pub stop: &'a Stop,
-    /// The CPUs to use: online, allowed, and chosen by the user.
+    /// The CPUs to use: online, allowed, and selected by the user.
     pub cpus: CpuList,
-    /// How wake-ups are measured.
+    /// The method for measuring wake-ups.
     pub wakeups: Wakeups,
     /// Results so far.
     pub measurements: Vec<Measurement>,
     /// Coverage so far.
     pub coverage: Vec<Coverage>,
-    /// The random cycle of the last latency measurement, kept for those that need the same.
+    /// The random cycle of the last latency measurement, kept for measurements that need the same one.
     pub(crate) kept_cycle: Option<Cycle>,
-    /// The arrays of a measurement, kept for the next that needs some.
+    /// The arrays of a measurement, kept for the next measurement that needs arrays.
     pub(crate) kept_arrays: Option<Arrays>,
     /// Placement checks; `None` if not requested.
     pub(crate) looker: Option<Looker>,
     /// The longest gaps and latest wake-ups.
     pub(crate) long_gaps: Vec<LongGap>,
-    /// The number of placement checks before all results not yet pushed.
+    /// The number of placement checks that preceded the results not yet pushed.
     looked: u32,
-    /// The lead CPU's clock, recorded with the samples of longer measurements, Hz, in order.
+    /// The lead CPU's clock during longer measurements, Hz, in chronological order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
-    /// Whether the whole run is a quick one, whatever the depth of this measurement.
+    /// Whether the whole run is quick, regardless of the depth of this measurement.
     hurried: bool,
     progress: &'a mut (dyn Progress + Send + Sync),
     deadline: Instant,
 }
 
 impl<'a> Context<'a> {
-    /// A context with nothing measured yet.
+    /// Creates a context without results.
     pub fn new(
         machine: &'a Machine,
         snapshot: &'a Snapshot,
@@ -125,7 +125,7 @@ impl<'a> Context<'a> {
         self.progress.end();
     }
 
-    /// Notes that a part is missing or in doubt, and why.
+    /// Records that a part is missing or doubtful, and why.
     pub(crate) fn degrade(&mut self, what: impl Into<String>, why: impl Into<Text>) {
         self.coverage.push(Coverage::degraded(what, why));
     }
@@ -140,10 +140,10 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
     }
 
-    /// How to measure more than this run has time for.
+    /// The command for measuring more than this run has time for.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
-            // In a quick run the same command may be the current one.
+            // In a quick run, the same command may be the current one.
             (true, _) => format!("without --quick: linespeed run {measurement}"),
             (false, true) => format!("linespeed run {measurement}"),
             (false, false) => format!("linespeed run {measurement} --full"),
@@ -155,25 +155,26 @@ impl<'a> Context<'a> {
         self.progress.advance(share);
     }
 
-    /// Runs a placement check, if due. Nothing else may run on the CPUs meanwhile; `busy`: all were busy until now.
+    /// Runs a placement check, if due. Nothing else may run on the CPUs meanwhile; `busy`: all CPUs were busy until
+    /// now.
     pub(crate) fn look(&mut self, busy: bool) {
         if let Some(looker) = &mut self.looker {
             looker.look_when_due(busy);
         }
     }
 
-    /// The same after all results so far were pushed: later results belong after this check.
+    /// Like [`Context::look`], but called after all results so far were pushed: later results belong after this check.
     pub(crate) fn look_between(&mut self, busy: bool) {
         self.look(busy);
         self.looked = self.next_look();
     }
 
-    /// The number of the next placement check, for samples that record between which checks they were taken.
+    /// The number of the next placement check, for samples that record the checks before and after them.
     pub(crate) fn next_look(&self) -> u32 {
         self.looker.as_ref().map_or(0, |looker| looker.len() as u32)
     }
 
-    /// Whether the measurement's time is over.
+    /// Whether the time of the measurement is over.
     pub fn out_of_time(&self) -> bool {
         Instant::now() >= self.deadline
     }
@@ -183,18 +184,18 @@ impl<'a> Context<'a> {
         self.deadline.saturating_duration_since(Instant::now()).as_secs_f64()
     }
 
-    /// `Err` when a signal asked to stop.
+    /// `Err` if a signal requested a stop.
     pub fn check(&self) -> Result<(), Halt> {
         if self.stop.signal().is_some() { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// Takes a finished measurement. A result outside its metric's physical bounds is discarded, which the coverage
-    /// reports.
+    /// Adds a finished measurement. A result outside its metric's physical bounds is discarded and reported in the
+    /// coverage.
     pub fn push(&mut self, mut measurement: Measurement) {
         if measurement.summary.n == 0 {
             return;
         }
-        // All samples lie between the same two looks.
+        // All samples are between the same two placement checks.
         if measurement.looks.is_empty() && self.looked > 0 && self.looked == self.next_look() {
             measurement.looks = vec![self.looked];
         }
@@ -204,8 +205,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Bytes that new arrays may use now, in addition to the saved ones. The kernel's estimate is read again, since other processes also
-    /// allocate; this process's use since then is subtracted from what the cgroup has left.
+    /// Bytes that new arrays may use now, in addition to the existing ones. The kernel's estimate is read again,
+    /// because other processes also allocate memory. Memory that this process has allocated since the start is
+    /// subtracted from the cgroup's remaining memory.
     pub fn memory_allowance(&self) -> u64 {
         let available = os::memory_available().or(self.snapshot.memory_available_bytes);
         let taken = os::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
@@ -213,7 +215,7 @@ impl<'a> Context<'a> {
         memory_allowance(available, left)
     }
 
-    /// The CPU for measurements on one: see [`lead_cpu`].
+    /// The CPU for single-CPU measurements; see [`lead_cpu`].
     pub(crate) fn lead(&self) -> Result<u32, Halt> {
         Ok(lead_cpu(self.machine, &self.cpus).ok_or(reasons::NO_CPU)?)
     }
@@ -224,8 +226,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such CPU of its package, since interrupts
-/// and daemons favour low numbers.
+/// The CPU for single-CPU measurements: of the fastest kind, the first sibling of its core, and the last such CPU of
+/// its package, because interrupts and daemons prefer low-numbered CPUs.
 pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     let fastest =
         |id: u32| machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));

@@ -7,12 +7,12 @@ pub(crate) use kernels::cycle::{LINE, Random};
 
 use os::mapping::{Mapping, Page};
 
-/// A growing cycle: each of the first `lines` lines is on it once, in an order drawn uniformly from all cyclic orders,
-/// so that no prefetcher finds a stride and no short cycle can be learnt.
+/// A growing cycle. Each of the first `lines` lines is on it once, in an order drawn uniformly from all cyclic orders,
+/// so that no prefetcher finds a stride and no predictor can learn a short cycle.
 ///
-/// Growing by a line inserts it after a line drawn at random. By induction each cyclic order of n + 1 lines comes
-/// from exactly one order of n lines and one place, all equally likely, so the result is as random as Sattolo's
-/// shuffle of the whole; but a curve over many sizes costs one pass over the largest instead of one for each.
+/// A new line is inserted after a line drawn at random. By induction, each cyclic order of n + 1 lines results from
+/// exactly one order of n lines and one position, all equally likely, so the result is as random as Sattolo's shuffle
+/// of all lines. A curve over many sizes therefore needs one pass over the largest size instead of one pass per size.
 #[derive(Debug)]
 pub(crate) struct Cycle {
     mapping: Mapping,
@@ -23,8 +23,8 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// A cycle of one line in a mapping that can hold `bytes`; on `node` if given (an error of the kernel is returned
-    /// beside the cycle, whose memory then is on the node of the first touch).
+    /// A cycle of one line in a mapping with room for `bytes`, bound to `node` if given. If binding fails, the kernel
+    /// error is returned together with the cycle, whose memory is then on the node of the first touch.
     pub(crate) fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
         let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
@@ -39,12 +39,12 @@ impl Cycle {
         self.lines * LINE
     }
 
-    /// Bytes it can grow to.
+    /// Maximum size to which it can grow, bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.mapping.len()
     }
 
-    /// Gives the memory up for other uses: the mapping and how much of it was touched.
+    /// Releases the memory for other uses: the mapping and its number of touched bytes.
     pub(crate) fn into_mapping(self) -> (Mapping, usize) {
         let touched = self.bytes();
         (self.mapping, touched)
@@ -55,7 +55,7 @@ impl Cycle {
         &self.mapping
     }
 
-    /// `count` starting points drawn from the whole cycle.
+    /// Draws `count` starting points from the whole cycle.
     pub(crate) fn starts(&mut self, count: usize) -> Vec<*const u8> {
         (0..count)
             .map(|_| {
@@ -75,24 +75,25 @@ impl Cycle {
     pub(crate) fn grow_to(&mut self, bytes: usize) {
         let wanted = bytes.min(self.capacity()) / LINE;
         if wanted > self.lines {
-            // SAFETY: the mapping holds `wanted` lines, of which the first `lines` are the cycle; only this thread has it.
+            // SAFETY: the mapping contains `wanted` lines, of which the first `lines` form the cycle; only this thread
+            // uses it.
             unsafe { cycle::grow(self.mapping.start(), self.lines, wanted, &mut self.random) };
             self.lines = wanted;
         }
     }
 
-    /// Reads each line once, scattered: leaves the caches as a lap of chasing does, with many loads in flight instead
-    /// of one. (A sweep in address order does not: working sets around the size of the last level then were up to a
-    /// half slower.)
+    /// Reads each line once, in scattered order. This leaves the caches in the same state as one lap of chasing, but
+    /// with many loads in flight instead of one. (A sweep in address order does not: working sets around the size of
+    /// the last level were then up to 50 % slower.)
     pub(crate) fn touch_scattered(&self) {
         // SAFETY: the first `lines` lines of the mapping were written when they joined the cycle.
         unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };
     }
 
-    /// Follows `hops` links from line `at` and returns where it ends.
+    /// Follows `hops` links from line `at` and returns the last line.
     pub(crate) fn chase(&self, at: usize, hops: u64) -> usize {
         let from = self.line(at % self.lines);
-        // SAFETY: every line on the cycle holds the address of a line on the cycle, and `from` is one of them.
+        // SAFETY: every line on the cycle contains the address of a line on the cycle, and `from` is one of them.
         let end = unsafe { kernels::chase::chase(from.cast_const().cast(), hops) };
         (end as usize - self.mapping.start() as usize) / LINE
     }
@@ -104,7 +105,7 @@ impl Cycle {
         (next as usize - self.mapping.start() as usize) / LINE
     }
 
-    /// Follows `hops` links from where the last walk ended.
+    /// Follows `hops` links from the end of the last walk.
     pub(crate) fn walk(&mut self, hops: u64) {
         self.at = self.chase(self.at, hops);
     }
@@ -123,7 +124,7 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             seen.push((at as usize - start) / LINE);
-            // SAFETY: `at` is a line of the cycle, which holds the next one's address.
+            // SAFETY: `at` is a line of the cycle, which contains the address of the next line.
             at = unsafe { *at.cast::<*const u8>() };
             if at == first || seen.len() > cycle.lines {
                 return seen;
@@ -163,7 +164,7 @@ mod tests {
         cycle.grow_to(1 << 20);
         let order = order(&cycle);
         let short = order.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 2).count();
-        // Of 16,384 steps about 4 in 16,384 land within two lines.
+        // About 4 of 16,384 steps land within two lines.
         assert!(short < 30, "{short} steps are to a neighbour");
     }
 }

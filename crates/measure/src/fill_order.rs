@@ -1,37 +1,37 @@
-//! The order in which CPUs are used as work grows from one CPU to all of them: the placements of scaling.
+//! The order in which CPUs are used as work grows from one CPU to all CPUs: the placements of scaling.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Machine};
 
-/// An order of CPUs. All are pure functions of the inventory, so that a record can be interpreted by it later.
+/// An order of CPUs. All orders are pure functions of the inventory, so that a record can be interpreted later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FillOrder {
-    /// One CPU of each core, node after node and package after package; then each core's next sibling.
+    /// One CPU of each core, by node and package; then each core's next sibling.
     CoresFirst,
     /// All siblings of a core before the next core.
     SiblingsFirst,
-    /// One node is filled, cores before siblings, before the next node begins.
+    /// One node is filled, cores before siblings, before the next node is used.
     NodeCompact,
-    /// Alternates between nodes and packages; cores before siblings.
+    /// Alternates between nodes and packages, using cores before siblings.
     NodeSpread,
 }
 
-/// Every order, in display order.
+/// All orders, in display order.
 pub const FILL_ORDERS: [FillOrder; 4] =
     [FillOrder::CoresFirst, FillOrder::SiblingsFirst, FillOrder::NodeCompact, FillOrder::NodeSpread];
 
 const NAMES: [&str; 4] = ["cores-first", "siblings-first", "node-compact", "node-spread"];
 
-/// The position of a CPU:
+/// The position of a CPU.
 #[derive(Clone, Copy, Debug)]
 struct Position {
     cpu: u32,
-    /// Core, unique over the machine.
+    /// Number of the core, unique within the machine.
     core: u64,
     /// Rank of its core's kind, 0 for the fastest.
     kind: usize,
-    /// Which sibling of its core, from 0, among the CPUs in use.
+    /// Index among the siblings of its core that are in use, from 0.
     sibling: usize,
     /// Rank of its node if nodes are filled one by one.
     node: usize,
@@ -48,13 +48,13 @@ impl FillOrder {
         NAMES[self as usize]
     }
 
-    /// The order of this name.
+    /// The order with this name.
     pub fn find(name: &str) -> Option<Self> {
         FILL_ORDERS.into_iter().find(|order| order.name() == name)
     }
 
-    /// `cpus` in the order of use: step N uses the first N. Fast kinds of core come before slow ones. CPUs missing from the inventory count as
-    /// separate cores on node 0.
+    /// `cpus` in the order of use: step N uses the first N CPUs. Fast kinds of core precede slow ones. CPUs missing
+    /// from the inventory count as separate cores on node 0.
     pub fn cpus(self, machine: &Machine, cpus: &CpuList) -> Vec<u32> {
         self.positions(machine, cpus).into_iter().map(|position| position.cpu).collect()
     }
@@ -81,8 +81,8 @@ impl FillOrder {
     }
 }
 
-/// The orders that differ on this machine in their first N CPUs; at least one unless there is no CPU. On one node without SMT all
-/// are the same, and [`FillOrder::CoresFirst`] represents them.
+/// The orders that differ on this machine in their first N CPUs; at least one unless there are no CPUs. On one node
+/// without SMT, all orders are the same, and [`FillOrder::CoresFirst`] represents them.
 pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
     let mut seen: Vec<Vec<u32>> = Vec::new();
     FILL_ORDERS
@@ -96,7 +96,7 @@ pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
         .collect()
 }
 
-/// A number of CPUs, and the orders whose first CPUs these are.
+/// A set of CPUs, and the orders that begin with these CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The CPUs in the order of use.
@@ -112,7 +112,7 @@ impl Step {
     }
 }
 
-/// The steps of these orders at `numbers` of CPUs, each set of CPUs once, by rising number of CPUs.
+/// The steps of these orders at `numbers` of CPUs, each set of CPUs once, in ascending order of size.
 pub fn shared_steps(
     machine: &Machine,
     cpus: &CpuList,
@@ -136,9 +136,10 @@ pub fn shared_steps(
     steps
 }
 
-/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and where something new begins: the last with each
-/// core used once, the last on one node, in one package, of the fastest kind, a whole first core, one CPU on every node.
-/// If `most` (at least 2) is given, only that many: the first and the last, then new beginnings, then those that fill the widest gap.
+/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and the boundaries: the last number with each
+/// core used once, on one node, in one package or of the fastest kind; a whole first core; and one CPU on every node.
+/// If `most` (at least 2) is given, only that many are returned: the first and the last, then the boundaries, then
+/// those that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
@@ -175,7 +176,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
             let above = chosen.range(step..).next().copied().unwrap_or(all);
             (step as f64 / below as f64).min(above as f64 / step as f64)
         };
-        // The lowest of equals: the first steps cost least and show most.
+        // The lowest of equal gaps: the first steps cost least and show most.
         let best = (0..powers.len()).rev().max_by(|a, b| gain(powers[*a]).total_cmp(&gain(powers[*b])));
         let Some(best) = best else { break };
         chosen.insert(powers.remove(best));
@@ -183,7 +184,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
     chosen.into_iter().collect()
 }
 
-/// Every CPU with its ranks.
+/// All CPUs with their ranks.
 fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
     // The fastest CPU of each kind determines the kind's rank: cores of one kind may differ a little in their highest
     // clock.
@@ -221,7 +222,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
     cpus.iter()
         .map(|id| {
             let cpu = known.get(&id);
-            // A CPU with an unknown core counts as one of its own, with a number that no core has.
+            // A CPU with an unknown core counts as a separate core, with a number that no core has.
             let core = cpu.and_then(|cpu| cpu.core).map_or(1 << 32 | u64::from(id), u64::from);
             let next = siblings.entry(core).or_insert(0);
             let sibling = *next;
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
     use record::machine::{Cpu, Node};
 
-    /// A machine from (cpu, core, package, node) of each CPU.
+    /// A machine built from the (cpu, core, package, node) of each CPU.
     fn made(cpus: impl IntoIterator<Item = (u32, u32, u32, u32)>) -> Machine {
         let mut machine = Machine::default();
         for (id, core, package, node) in cpus {
@@ -264,7 +265,7 @@ mod tests {
         machine
     }
 
-    /// Two packages of 26 cores, siblings numbered N and N + 52, one node per package: a Xeon of 104 CPUs.
+    /// A Xeon with 104 CPUs: two packages of 26 cores, siblings numbered N and N + 52, one node per package.
     fn xeon() -> Machine {
         made((0..104).map(|id| (id, id % 52, id % 52 / 26, id % 52 / 26)))
     }
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn adjacent_siblings_are_not_taken_for_cores() {
-        // Two cores of siblings (0,1) and (2,3): treating 0,1 as two cores would measure SMT and call it scaling.
+        // Two cores with siblings (0,1) and (2,3): treating 0,1 as two cores would measure SMT instead of scaling.
         let machine = made((0..4).map(|id| (id, id / 2, 0, 0)));
         assert_eq!(sequence(FillOrder::CoresFirst, &machine), [0, 2, 1, 3]);
         assert_eq!(sequence(FillOrder::SiblingsFirst, &machine), [0, 1, 2, 3]);
@@ -311,11 +312,11 @@ mod tests {
 
     #[test]
     fn spreading_over_nodes_alternates_packages() {
-        // Two packages of two nodes of four cores: Kunpeng 920 in small.
+        // Two packages of two nodes of four cores: a small Kunpeng 920.
         let machine = made((0..16).map(|id| (id, id, id / 8, id / 4)));
         assert_eq!(sequence(FillOrder::NodeSpread, &machine)[..5], [0, 8, 4, 12, 1]);
         assert_eq!(sequence(FillOrder::NodeCompact, &machine), (0..16).collect::<Vec<_>>());
-        // Without SMT cores-first, siblings-first and node-compact are the same.
+        // Without SMT, cores-first, siblings-first and node-compact are the same.
         let orders = distinct_orders(&machine, &machine.allowed_cpus());
         assert_eq!(orders, [FillOrder::CoresFirst, FillOrder::NodeSpread]);
     }
@@ -385,7 +386,7 @@ mod tests {
     fn a_part_of_the_machine_is_ordered_by_what_is_in_it() {
         let machine = xeon();
         let cpus: CpuList = "1,53,54,70-71".parse().unwrap();
-        // 54 is a core of its own here: its sibling 2 is not in use.
+        // 54 is a separate core here, because its sibling 2 is not in use.
         assert_eq!(FillOrder::CoresFirst.cpus(&machine, &cpus), [1, 54, 70, 71, 53]);
         assert_eq!(steps(FillOrder::CoresFirst, &machine, &cpus, None), [1, 2, 4, 5]);
     }

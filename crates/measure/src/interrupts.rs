@@ -1,5 +1,5 @@
-//! The number of interrupts on one CPU, from /proc/interrupts: one column summed, cheap enough to do after each gap.
-//! /proc/softirqs has the same form.
+//! Counts interrupts on one CPU by summing a column of /proc/interrupts, which is cheap enough to do after each gap.
+//! /proc/softirqs has the same format.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ pub struct Interrupts {
     previous: Vec<u8>,
 }
 
-/// The largest /proc/interrupts read: 1,024 CPUs × 2,000 lines × 11 characters.
+/// Maximum size of /proc/interrupts that is read: 1,024 CPUs × 2,000 lines × 11 characters.
 const MOST: u64 = 32 << 20;
 
 impl Interrupts {
@@ -42,7 +42,8 @@ impl Interrupts {
         Some(sum_of_column(self.fill()?, column))
     }
 
-    /// Which lines grew between the last two readings, and by how much: `45 eth0-TxRx-3`, `Local timer interrupts`.
+    /// The lines that increased between the last two readings, with their increases: `45 eth0-TxRx-3`,
+    /// `Local timer interrupts`.
     pub fn grown(&self) -> Vec<(String, u64)> {
         let before: BTreeMap<&[u8], u64> =
             lines(&self.previous, self.column).map(|(label, count, _)| (label, count)).collect();
@@ -72,13 +73,13 @@ fn column_of(text: &[u8], cpu: u32) -> Option<usize> {
         .position(|word| word == name.as_bytes())
 }
 
-/// The sum of a column over the lines that have it.
+/// The sum of a column over all lines that have it.
 fn sum_of_column(text: &[u8], column: usize) -> u64 {
     lines(text, column).fold(0, |sum, (_, count, _)| sum.saturating_add(count))
 }
 
-/// The lines with a column: label, count, and the text after the count. Lines with a single number (ERR, MIS) are the
-/// machine's.
+/// The lines that have a column: label, count, and the text after the count. Lines with a single number (ERR, MIS)
+/// belong to the whole machine.
 fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])> {
     text.split(|b| *b == b'\n').skip(1).filter_map(move |line| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -86,7 +87,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
         if matches!(name, b"ERR:" | b"MIS:" | b"Err:") {
             return None;
         }
-        // The CPUs' columns are followed by the controller's name and so on: only a column of digits counts.
+        // The CPUs' columns are followed by the controller's name and further words, so only columns of digits count.
         let word = words.nth(column)?;
         let count = std::str::from_utf8(word).ok()?.parse::<u64>().ok()?;
         let rest = line.get(word.as_ptr() as usize - line.as_ptr() as usize + word.len()..)?;
@@ -94,7 +95,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
     })
 }
 
-/// An interrupt's number with its device, which comes last; for one without a number its words.
+/// An interrupt's number and its device, which is the last word; the description of an interrupt without a number.
 fn name_of(label: &[u8], rest: &[u8]) -> String {
     let (label, rest) = (String::from_utf8_lossy(label), String::from_utf8_lossy(rest));
     let words: Vec<&str> =
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn this_machines_count_never_falls() {
         let Some(cpu) = os::current_cpu() else { return };
-        // Under user-mode emulation the file is the host's or absent.
+        // Under user-mode emulation, the file is that of the host, or absent.
         let Some(mut interrupts) = Interrupts::of_cpu(cpu) else { return };
         let first = interrupts.read().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));

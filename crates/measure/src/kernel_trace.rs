@@ -1,6 +1,6 @@
-//! The kernel's activity on some CPUs, by a trace instance of our own (Documentation/trace/ftrace.rst): interrupts, softirqs, task
-//! switches, idle states. Root only. The instance is removed at the end, by a guardian if linespeed is killed, by the next start if
-//! both are.
+//! Traces the kernel's activity on some CPUs in a separate trace instance (Documentation/trace/ftrace.rst): interrupts,
+//! softirqs, task switches, idle states. Requires root. The instance is removed at the end, by a guardian if linespeed
+//! is killed, or by the next start if both are killed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use os::guardian::{Guardian, Message};
 use record::long_gap::{Taker, TakerKind};
 
-/// Where tracefs is mounted (the second before Linux 4.1, or by hand).
+/// Mount points of tracefs (the second before Linux 4.1, or if mounted manually).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
 const NAME: &str = "linespeed-";
-/// Ring of each CPU.
+/// Size of each CPU's ring buffer.
 const RING_KIB: &str = "1024";
-/// The longest text read from a trace.
+/// Maximum length of the text read from a trace.
 const MOST_TEXT: u64 = 256 << 20;
-/// Groups of events; those that a kernel lacks are left out.
+/// Groups of events; those that a kernel lacks are skipped.
 const EVENTS: [&str; 7] = [
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
@@ -39,14 +39,14 @@ pub(crate) struct KernelTrace {
 }
 
 impl KernelTrace {
-    /// Begins a trace of these CPUs; `None` if this process may not, or if there is no tracefs.
+    /// Starts a trace of these CPUs; `None` if that is not permitted or there is no tracefs.
     pub(crate) fn start(cpus: &[u32]) -> Option<Self> {
         let mount = MOUNTS.iter().map(Path::new).find(|mount| mount.is_dir())?;
         clear_leftovers(mount);
         let folder = mount.join(format!("{NAME}{}", std::process::id()));
         let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
-        // Posted first, so that no instance is left behind.
-        // SAFETY: the work makes system calls only, on a text made before.
+        // Started first, so that no instance is left behind.
+        // SAFETY: the work only makes system calls, on a string created before.
         let guardian = unsafe {
             Guardian::post_beside_threads(c"linespeed-trace", &[], |lifeline| {
                 // Another process may be reading the trace.
@@ -60,7 +60,7 @@ impl KernelTrace {
         };
         let this = Self { guardian: Some(guardian.ok()?), folder };
         fs::create_dir(&this.folder).ok()?;
-        // Dropped, and so removed, if anything was refused.
+        // Dropped, and therefore removed, if anything was refused.
         this.begin(cpus).then_some(this)
     }
 
@@ -96,7 +96,7 @@ impl Drop for KernelTrace {
     }
 }
 
-/// Removes instances left by a linespeed that was killed together with its guardian.
+/// Removes instances left by a linespeed process that was killed together with its guardian.
 fn clear_leftovers(mount: &Path) {
     for entry in fs::read_dir(mount).into_iter().flatten().flatten() {
         let pid = entry.file_name().to_str().and_then(|name| name.strip_prefix(NAME)?.parse::<u32>().ok());
@@ -120,14 +120,14 @@ struct Event {
 enum What {
     Entry(Taker),
     Exit(TakerKind),
-    /// The thread that runs from here on; `None` is the idle one.
+    /// A switch to this thread; `None` is the idle thread.
     Switch(Option<Taker>),
     /// An idle state is entered or left.
     Idle(bool),
 }
 
 impl TraceEvents {
-    /// Parses the text of `trace`; lines of other forms are skipped.
+    /// Parses the text of `trace`; lines in other formats are skipped.
     pub(crate) fn parse(text: &str) -> Self {
         let mut events: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
         for (cpu, event) in text.lines().filter_map(parse_line) {
@@ -158,7 +158,7 @@ impl TraceEvents {
         };
         let mut last = from;
         let events = self.0.get(&cpu).map_or(&[][..], Vec::as_slice);
-        // Events before the ring's first one are lost: nobody is named for that time.
+        // Events before the first one in the ring buffer are lost: no cause is reported for that time.
         if events.first().is_some_and(|first| first.ns > from) {
             return Vec::new();
         }
@@ -172,7 +172,7 @@ impl TraceEvents {
                     (true, true) => TakerKind::Idle,
                     (true, false) => TakerKind::LateTimer,
                 };
-                // After its switch, a sleeper is awake.
+                // After the switch to it, the sleeping thread is awake.
                 if holder.is_some() || !(asleep && runs) {
                     add(holder.unwrap_or_else(|| Taker::new(rest)), ns, 0);
                 }
@@ -210,7 +210,8 @@ impl TraceEvents {
     }
 }
 
-/// `kworker/3:1H-77 [003] d.h1. 12.345678: irq_handler_entry: irq=45 name=eth0-TxRx-3`. A thread's name may hold anything.
+/// `kworker/3:1H-77 [003] d.h1. 12.345678: irq_handler_entry: irq=45 name=eth0-TxRx-3`. A thread's name may contain any
+/// characters.
 fn parse_line(line: &str) -> Option<(u32, Event)> {
     let opens = line.match_indices(" [").map(|(at, _)| at);
     let (cpu, rest) =
@@ -246,7 +247,7 @@ fn parse_line(line: &str) -> Option<(u32, Event)> {
             let task = Taker { pid: Some(pid), priority, ..named(TakerKind::Task, Some(name.to_owned())) };
             What::Switch((pid != 0).then_some(task))
         }
-        // 4294967295 means leaving.
+        // 4294967295 means that the idle state is left.
         "cpu_idle" => What::Idle(word("state=")? != u32::MAX.to_string()),
         _ => match event.strip_suffix("_entry") {
             Some(name) => What::Entry(named(TakerKind::Irq, Some(name.replace('_', " ")))),
@@ -312,7 +313,7 @@ mod tests {
             said(&events.takers(3, us(300.0)..us(900.0), &own, false)),
             [(TakerKind::Below, "", 600.0)]
         );
-        // The ring's first event came later: earlier ones are lost.
+        // The first event in the ring buffer is later: earlier ones are lost.
         assert_eq!(events.takers(3, us(-500.0)..us(500.0), &own, false), []);
         assert_eq!(
             said(&events.takers(9, us(300.0)..us(900.0), &own, true)),

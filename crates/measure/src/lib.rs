@@ -1,9 +1,9 @@
-//! Runs kernels reliably: pinning, page placement, start deadlines, clocks, repetition. One file per measurement, below
-//! `measurements/`; nothing here interprets results.
+//! Runs kernels reliably: pinning, page placement, start deadlines, clocks, repetition. There is one file per
+//! measurement, below `measurements/`; nothing here interprets results.
 //!
 //! Every measurement is a [`Measure`] in [`MEASUREMENTS`]. It declares its time and memory before it starts, pushes
-//! [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them) and reports
-//! in the coverage what it could not measure.
+//! [`record::Measurement`]s into its [`Context`] as soon as they are ready (so that an interrupted run preserves them),
+//! and reports in the coverage what it could not measure.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -47,5 +47,5 @@ pub use memory_probe::MemoryProbe;
 pub use repeat::{mark_samples, there_and_back};
 pub use wakeups::Wakeups;
 
-/// The explanation of each measurement, in the form of [`record::glossary`].
+/// The explanation of each measurement, in the format of [`record::glossary`].
 pub const GLOSSARY: &str = include_str!("glossary.md");

@@ -1,4 +1,4 @@
-//! Runs measurements of the list.
+//! Runs measurements from the list.
 
 use machine::Inspection;
 use machine::Root;
@@ -22,7 +22,7 @@ pub fn find(name: &str) -> Option<&'static Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name == name)
 }
 
-/// The linespeed measurements behind a record's results.
+/// The linespeed measurements that produced a record's results.
 pub fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &Metric| record.measurements_of(*metric).next().is_some();
     let all = MEASUREMENTS.iter();
@@ -31,7 +31,7 @@ pub fn measured_by(record: &Record) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a record's machine can measure this: `numa` needs several nodes.
+/// Whether this measurement is possible on a record's machine: `numa` needs several nodes.
 pub fn can_measure(record: &Record, name: &str) -> bool {
     let machine = &record.machine;
     find(name).is_none_or(|measurement| {
@@ -40,8 +40,8 @@ pub fn can_measure(record: &Record, name: &str) -> bool {
     })
 }
 
-/// The depth of `measurement` in a run of `chosen`. A measurement that a quick run of everything omits is measured in a
-/// quick run that names it, as briefly as in a normal one.
+/// The depth of `measurement` in a run of `chosen`. A quick run of all measurements omits some of them. If one of those
+/// is requested by name in a quick run, it is measured as in a normal run.
 pub fn depth_of(
     measurement: &Measure,
     chosen: &[&Measure],
@@ -57,11 +57,11 @@ pub fn depth_of(
 /// The results of a run.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// What was measured.
+    /// The measurements.
     pub measurements: Vec<record::Measurement>,
-    /// What could and could not be measured.
+    /// The coverage: what could and could not be measured.
     pub coverage: Vec<Coverage>,
-    /// Makes placement checks in between.
+    /// The placement checks made in between.
     pub looks: Option<Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,
@@ -69,7 +69,7 @@ pub struct Results {
     pub interrupted: Option<i32>,
 }
 
-/// Runs `chosen` in the list's order and reports the rest as skipped in the coverage.
+/// Runs `chosen` in list order and reports the other measurements as skipped in the coverage.
 pub fn run(
     chosen: &[&Measure],
     found: &Inspection,
@@ -90,7 +90,7 @@ pub fn run(
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(
             "pinning",
-            text!("threads cannot be pinned: results may belong to a different CPU than the one named"),
+            text!("threads cannot be pinned: results may be from a different CPU than listed"),
             text!("allow sched_setaffinity, which a seccomp filter blocks"),
         );
     }
@@ -145,8 +145,8 @@ pub fn run(
     Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
 }
 
-/// The line for an ended measurement, above the lines that it left; none if one of these is its own, since a lost part has a
-/// line. A loss in the outlook still holds.
+/// The coverage line for a finished measurement, placed above the lines that it added; none if one of these describes
+/// the whole measurement. A limitation in the outlook remains valid.
 fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage> {
     let reported = left.iter().any(|line| line.what.split(' ').next() == Some(name));
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
@@ -157,8 +157,8 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     }
 }
 
-/// The clock is sampled for a second; the longer measurements then observe it for many. If it has moved since, the
-/// result is not this machine's clock but that second's.
+/// Marks the clock result as doubtful if the clock has changed since. It is sampled for one second only, while the
+/// longer measurements observe it for many seconds.
 fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead().ok();
@@ -179,7 +179,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
     }
 }
 
-/// None of the named measurements is possible here, each with its coverage entry.
+/// The error if none of the named measurements is possible here, with the coverage entry of each.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.iter().map(explain).collect::<Vec<_>>().join("; "))]
 pub struct AllImpossible(Vec<Coverage>);
@@ -191,11 +191,11 @@ fn explain(entry: &Coverage) -> String {
 }
 
 impl Results {
-    /// Refuses a run if nothing can be measured here; not if something could be, or might have been.
+    /// Returns an error if nothing can be measured here, but not if something can be measured or was interrupted.
     ///
     /// # Errors
     ///
-    /// Each of the measurements is impossible.
+    /// All of the measurements are impossible.
     pub fn refuse_impossible(&self, chosen: &[&Measure]) -> Result<(), AllImpossible> {
         if !self.measurements.is_empty() || self.interrupted.is_some() {
             return Ok(());
@@ -207,7 +207,7 @@ impl Results {
     }
 }
 
-/// Requested CPUs that are offline now. The kernel moves their threads to others silently.
+/// Requested CPUs that are offline now. The kernel silently moves their threads to other CPUs.
 pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
     let online = root.cpu_list("/sys/devices/system/cpu/online")?;
     let gone = cpus.difference(&online);
@@ -228,8 +228,8 @@ mod tests {
 
     use super::*;
 
-    /// Metrics that no measurement of the list writes: they belong to a command (`linespeed stat`, `linespeed scale`,
-    /// `linespeed overhead`).
+    /// Metrics that are not written by any measurement in the list, but by a command (`linespeed stat`,
+    /// `linespeed scale`, `linespeed overhead`).
     const COMMAND_METRICS: &[Metric] = &[
         metrics::WORKLOAD_CPU_TIME,
         metrics::WORKLOAD_TIME,
@@ -238,7 +238,7 @@ mod tests {
         metrics::LAYER_TIME,
     ];
 
-    /// Metrics that occur only in records of other tools' results: cyclictest's extremes and average.
+    /// Metrics that only occur in records imported from other tools: cyclictest's extremes and average.
     const IMPORTED_METRICS: &[Metric] = &[
         metrics::WAKEUP_MINIMUM,
         metrics::WAKEUP_AVERAGE,
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(own(&[part, implausible]), None);
     }
 
-    /// A made-up machine of two packages with SMT and 1.5 GB of last-level cache.
+    /// A synthetic machine with two packages, SMT and 1.5 GB of last-level cache.
     fn large() -> Machine {
         let mut machine = Machine::default();
         for id in 0..512u32 {

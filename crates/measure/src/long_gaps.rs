@@ -1,5 +1,5 @@
-//! The longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there is one, otherwise
-//! from the increase of counts and run times around each.
+//! Collects the longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there
+//! is one, otherwise from the increase in counts and run times around each.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -9,16 +9,16 @@ use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 
 use crate::kernel_trace::TraceEvents;
 
-/// The number of saved gaps, and of wake-ups.
+/// Maximum number of saved gaps, and of saved wake-ups.
 const KEPT: usize = 10;
 /// Maximum number of causes listed for each.
 const TAKERS: usize = 4;
 /// Maximum number of threads whose run times are read.
 const MOST_THREADS: usize = 4_000;
-/// Threads that ran for less since the last scan are not the cause of a gap, ns.
+/// Minimum run time since the last scan for a thread to be the cause of a gap, ns.
 const LEAST_RUN: u64 = 20_000;
 
-/// CLOCK_MONOTONIC, as in the kernel's timers and its trace.
+/// The time on CLOCK_MONOTONIC, as in the kernel's timers and trace.
 pub(crate) fn monotonic_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the timespec, which outlives the call.
@@ -34,16 +34,16 @@ pub(crate) struct Held {
     pub woken: Option<&'static str>,
     pub from: i64,
     pub to: i64,
-    /// The possible causes, by counts.
+    /// The possible causes, according to counters.
     pub counted: Vec<Taker>,
 }
 
-/// The longest ones, the longest first.
+/// The longest gaps or delays, longest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Longest(Vec<Held>);
 
 impl Longest {
-    /// Whether one of this length, ns, is among them.
+    /// Whether a gap of this length, ns, belongs to them.
     pub(crate) fn takes(&self, ns: i64) -> bool {
         self.0.get(KEPT - 1).is_none_or(|last| ns > last.to - last.from)
     }
@@ -58,7 +58,7 @@ impl Longest {
         other.0.into_iter().for_each(|held| self.add(held));
     }
 
-    /// With their causes: from the trace, for those during it.
+    /// Adds their causes, from the trace for those that occurred during it.
     pub(crate) fn named(self, trace: Option<(&TraceEvents, &HashSet<i32>)>) -> Vec<LongGap> {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
@@ -93,19 +93,20 @@ impl FromIterator<Longest> for Longest {
 #[derive(Debug)]
 pub(crate) struct RunTimes {
     cpu: u32,
-    /// The remaining time for scans in all.
+    /// The remaining total time for scans.
     left: Duration,
     before: BTreeMap<i32, u64>,
 }
 
 impl RunTimes {
-    /// The present run times; later scans, which may take this time in all, show who ran on this CPU meanwhile.
+    /// Reads the current run times. Later scans, which may use this much time in total, show which threads ran on this
+    /// CPU meanwhile.
     pub(crate) fn new(cpu: u32, left: Duration) -> Self {
         let before = if left.is_zero() { BTreeMap::new() } else { threads().collect() };
         Self { cpu, left, before }
     }
 
-    /// The threads that ran since the last scan and were last on this CPU, longest time first; none if no time is left.
+    /// The threads that ran since the last scan and last ran on this CPU, longest time first; none if no time is left.
     pub(crate) fn grown(&mut self) -> Vec<Taker> {
         if self.left.is_zero() {
             return Vec::new();
@@ -132,7 +133,7 @@ impl RunTimes {
     }
 }
 
-/// Every thread of another process with its time on CPUs, ns.
+/// All threads of other processes, with their CPU time, ns.
 fn threads() -> impl Iterator<Item = (i32, u64)> {
     let own = std::process::id() as i32;
     let processes = numbers("/proc").filter(move |pid| *pid != own);
@@ -144,7 +145,7 @@ fn threads() -> impl Iterator<Item = (i32, u64)> {
     })
 }
 
-/// The calling thread's time ready to run without a CPU, read repeatedly.
+/// The time for which the calling thread was ready but had no CPU, read repeatedly.
 #[derive(Debug)]
 pub(crate) struct ReadyTime(Option<std::fs::File>, u64);
 
@@ -165,7 +166,7 @@ impl ReadyTime {
     }
 }
 
-/// Divides a late wake-up into waiting for a CPU and a late timer.
+/// Splits a late wake-up into waiting for a CPU and a late timer.
 pub(crate) fn late_takers(late: f64, waited: Option<f64>) -> Vec<Taker> {
     let Some(waited) = waited.map(|waited| waited.min(late)) else { return Vec::new() };
     let parts = [(TakerKind::RunQueue, waited), (TakerKind::LateTimer, late - waited)];

@@ -5,30 +5,30 @@ use record::{Coverage, CpuList, Machine, Metric, Snapshot};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 
-/// A measurement: a constant in its file.
+/// A measurement, defined as a constant in its file.
 pub struct Measure {
-    /// The name that users type: `latency`.
+    /// The name used on the command line: `latency`.
     pub name: &'static str,
-    /// The metrics that it writes.
+    /// The metrics of its results.
     pub metrics: &'static [Metric],
-    /// What will be missing, or makes it impossible; `None` without an obstacle.
+    /// The coverage entry for a missing part, or for the reason why it is impossible; `None` without an obstacle.
     pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
     pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
-    /// Whether it works on the arrays that measurements pass on to each other; before any other measurement their memory is
-    /// freed.
+    /// Whether it uses the arrays that are passed between measurements; their memory is freed before any other
+    /// measurement.
     pub(crate) uses_arrays: bool,
-    /// Measures. Results are pushed into the context as they are ready.
+    /// Runs the measurement. Results are pushed into the context as soon as they are ready.
     pub(crate) run: fn(&mut Context) -> Result<(), Halt>,
 }
 
 impl Measure {
-    /// What it can measure on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with what
-    /// will be missing, or impossible.
+    /// The expected coverage on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with the
+    /// missing parts, or impossible.
     pub fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
         (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
     }
 
-    /// The most memory that it needs on `cpus` of this machine.
+    /// The maximum time and memory that it needs on `cpus` of this machine.
     pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         (self.budget)(machine, cpus, depth)
     }

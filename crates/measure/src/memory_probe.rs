@@ -1,8 +1,10 @@
-//! The current latency of loads from memory, under any load: a few hundred lines flushed from all caches and loaded again, one after the other.
+//! Measures the current latency of loads from memory under any load: a few hundred lines are flushed from all caches
+//! and loaded again, one after another.
 //!
-//! Such a probe needs no permission and no counter, and also shows the load from a guest's neighbours (Sim, Iyer, Solihin
-//! and others, "Software-based memory probes", HP Laboratories HPL-2013-3, found contention by it that counters miss). A
-//! flushed line may cost more than an evicted one, so its results are compared with its own on the idle machine.
+//! Such a probe needs no permissions or counters, and also shows the load from a guest's noisy neighbors (Sim, Iyer,
+//! Solihin and others, "Software-based memory probes", HP Laboratories HPL-2013-3, used it to find contention that
+//! counters miss). A flushed line may cost more than an evicted one, so the probe is compared with its own results on
+//! the idle machine.
 
 use std::io;
 
@@ -13,12 +15,12 @@ use record::Summary;
 use crate::cycle::{Cycle, LINE};
 use crate::watch::{involuntary_switches, ns_since, reading_cost_ns};
 
-/// Loads timed at once: a few µs, so that few bursts are interrupted.
+/// Loads per timed burst: a few µs, so that few bursts are interrupted.
 const HOPS: u64 = 32;
 /// Bursts per reading.
 const BURSTS: usize = 8;
 
-/// Its memory: one huge page's size, whose lines never leave it, so that no page walk is timed.
+/// The probe's memory: the size of one huge page, which the chain of lines never leaves, so that no page walk is timed.
 #[derive(Debug)]
 pub struct MemoryProbe {
     cycle: Cycle,
@@ -27,7 +29,7 @@ pub struct MemoryProbe {
 }
 
 impl MemoryProbe {
-    /// A probe in the memory of `node`, or wherever the kernel allocates it; `None` if this CPU cannot flush a line in user
+    /// A probe in memory on `node`, or wherever the kernel allocates it; `None` if this CPU cannot flush lines in user
     /// mode.
     pub fn new(node: Option<u32>) -> io::Result<Option<Self>> {
         if !flush::available() {
@@ -41,19 +43,20 @@ impl MemoryProbe {
         Ok(Some(Self { cycle, at: 0, reading_cost: reading_cost_ns() }))
     }
 
-    /// Loads once: ns per load, the median of the uninterrupted bursts; `None` if all were interrupted.
+    /// Takes a reading: ns per load, the median of the uninterrupted bursts; `None` if all were interrupted.
     pub fn read(&mut self) -> Option<f64> {
         let bursts: Vec<f64> = (0..BURSTS).filter_map(|_| self.burst()).collect();
         (bursts.len() > BURSTS / 2).then(|| Summary::from_samples(&bursts).median)
     }
 
     fn burst(&mut self) -> Option<f64> {
-        // The cycle's next lines are known only by following it, which caches them: then they are flushed.
+        // The next lines of the cycle can only be determined by following it, which caches them, so they are then
+        // flushed.
         let mut next = self.at;
         for _ in 0..HOPS {
             let line = self.cycle.mapping().start().wrapping_add(next * LINE);
             next = self.cycle.next(next);
-            // SAFETY: the line lies in the mapping, and `new` checked whether this CPU can flush.
+            // SAFETY: the line is within the mapping, and `new` checked that this CPU can flush lines.
             unsafe { evict::evict(line.cast_const(), LINE) };
         }
         let switches = involuntary_switches();
@@ -84,7 +87,7 @@ mod tests {
             ns_since(from) / (times * HOPS) as f64
         };
         let near = Summary::from_samples(&[near(300), near(300), near(300), near(300), near(300)]).median;
-        // An interpreter takes longer for a load than any cache does, and has no cache to flush.
+        // An interpreter needs longer for a load than any cache, and has no cache to flush.
         if near > 5.0 {
             println!("skipped: a load from the nearest cache takes {near} ns here");
             return;

@@ -1,4 +1,5 @@
-//! The noise of a machine in a fraction of a second: one block of samples, for comparison before and after a change of a setting.
+//! Measures the noise of a machine in a fraction of a second: one block of samples, for comparison before and after
+//! changing a setting.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +13,24 @@ use os::Stop;
 /// The results of one block. A result that could not be measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// How far two runs of the same work differ, a share: the machine's noise floor. It is measured together with a block.
+    /// The machine's noise floor: the relative difference between two runs of the same work, measured together with a
+    /// block.
     pub floor: Option<f64>,
-    /// The 95th percentile of the same work's time divided by its median: 1 if it always takes the same time. The worst of the CPUs.
+    /// The 95th percentile of the same work's time divided by its median: 1 if it always takes the same time. The worst
+    /// CPU counts.
     #[serde(skip)]
     pub work_p95: Option<f64>,
-    /// Time taken by the kernel, its interrupts and other tasks from a thread that never sleeps: a share, the worst of the
-    /// CPUs; absent if its cause is unknown.
+    /// Share of time that the kernel, its interrupts and other tasks steal from a thread that never sleeps, on the
+    /// worst CPU; absent if its cause is unknown.
     pub taken_by_os: Option<f64>,
-    /// The same for time taken below the kernel, by the hypervisor or the firmware.
+    /// The same for time stolen below the kernel, by the hypervisor or the firmware.
     pub taken_below: Option<f64>,
-    /// The same for any cause, the worst of the CPUs.
+    /// The same for any cause.
     pub taken: Option<f64>,
-    /// 99th percentile of wake-up latency under SCHED_OTHER, seconds; of all CPUs together.
+    /// 99th percentile of wake-up latency under SCHED_OTHER over all CPUs, seconds.
     pub wakeup_p99: Option<f64>,
-    /// The variation of the core clock: its 95th minus its 5th percentile over its median, a share; the worst of the
-    /// CPUs.
+    /// The variation of the core clock: the difference of its 95th and 5th percentile, relative to its median, on the
+    /// worst CPU.
     pub clock_spread: Option<f64>,
 }
 
@@ -41,22 +44,22 @@ impl Block {
     }
 }
 
-/// Parts of a block: spinning, waking up, working.
+/// The spinning part of a block; the others are waking up and working.
 const SPIN: Duration = Duration::from_millis(60);
-/// Wake-ups, a millisecond apart.
+/// Number of wake-ups, a millisecond apart.
 const WAKES: usize = 120;
-/// The fewest wake-ups with a 99th percentile.
+/// Minimum number of wake-ups for a 99th percentile.
 const LEAST_WAKES: usize = 100;
-/// How long the work is repeated.
+/// Time for which the work is repeated.
 const WORK: Duration = Duration::from_millis(60);
-/// The fewest pieces of work with a 95th percentile.
+/// Minimum number of pieces of work for a 95th percentile.
 const LEAST_PIECES: usize = 20;
-/// One piece of work: some hundred microseconds, so that most have no tick of the kernel within.
+/// One piece of work: short enough that most pieces contain no timer tick.
 const PIECE: Duration = Duration::from_micros(150);
-/// On a CPU kept busy by others a part continues for this long, until it has its fewest samples.
+/// Maximum duration of a part on a busy CPU, until it has the minimum number of samples.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Samples a block on these CPUs, all at once: about a quarter of a second.
+/// Samples a block on all of these CPUs at the same time, which takes about a quarter of a second.
 pub fn sample_block(cpus: &[u32], stop: &Stop) -> Block {
     let worst = |values: Vec<f64>| values.into_iter().max_by(f64::total_cmp);
     let taken = time_taken::sample_shares(cpus, SPIN, stop);
@@ -78,12 +81,13 @@ pub fn sample_block(cpus: &[u32], stop: &Stop) -> Block {
     }
 }
 
-/// Rounds of the comparison of work with itself: enough that the worst round alone does not decide.
+/// Rounds of the comparison of work with itself: enough that a single bad round does not determine the result.
 const ROUNDS: usize = 12;
-/// One of the two runs of a round.
+/// Duration of each of the two runs in a round.
 const RUN: Duration = Duration::from_millis(8);
 
-/// An A/A control: the same work twice, alternately, on one CPU; seconds of the two runs of each round. About a fifth of a second.
+/// An A/A control: runs the same work twice, alternately, on one CPU. Returns the seconds of the two runs of each
+/// round. Takes about a fifth of a second.
 pub fn time_same_work(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
     let runs = thread_group::run_on(cpu, |_| {
         let iterations = iterations_in(RUN);
@@ -97,7 +101,7 @@ pub fn time_same_work(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
     runs.unwrap_or_default()
 }
 
-/// Iterations of the chain of adds for this time.
+/// Number of iterations of the chain of adds in this time.
 fn iterations_in(time: Duration) -> u64 {
     let each = f64::from(kernels::chain::ADD.work.operations);
     ((time.as_secs_f64() * watch::look_at_clock() / each) as u64).max(1)

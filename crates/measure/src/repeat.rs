@@ -1,23 +1,23 @@
-//! Repetition: the number of samples, when to stop, and the report if they do not converge.
+//! Repetition: the number of samples, the stopping rule, and the report if the samples do not converge.
 
 use record::text::Value;
 use record::{Doubt, Labels, Mark, Measurement, Metric, SampleMark, Template, text};
 
 use crate::watch::Watched;
 
-/// How long to continue sampling.
+/// The stopping rule for sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
-    /// The fewest samples.
+    /// Minimum number of samples.
     pub least: usize,
     /// Maximum number of samples.
     pub most: usize,
-    /// Half the 95 % interval relative to the median at which sampling may stop.
+    /// Half-width of the 95 % interval relative to the median at which sampling may stop.
     pub target: f64,
 }
 
 impl Effort {
-    /// Whether there are enough `values`: the maximum number, or at least the minimum number with the target reached.
+    /// Whether there are enough `values`: the maximum number, or at least the minimum number if the target is reached.
     pub(crate) fn satisfied(&self, values: &[f64]) -> bool {
         values.len() >= self.most
             || (values.len() >= self.least
@@ -26,7 +26,7 @@ impl Effort {
                     .is_some_and(|width| width <= self.target))
     }
 
-    /// Takes samples until they converge, the budget ends (`out_of_time`), or a stop request.
+    /// Takes samples until they converge, the budget is used up (`out_of_time`), or a stop is requested.
     pub(crate) fn samples(
         &self,
         out_of_time: impl Fn() -> bool,
@@ -38,7 +38,7 @@ impl Effort {
             let watched = sample();
             values.push(watched.ns);
             taken.push(watched);
-            // Computing the interval sorts: only now and then.
+            // Computing the interval requires sorting, so it is done only occasionally.
             let look = values.len() >= self.least && (values.len() - self.least).is_multiple_of(5);
             if (look && self.satisfied(&values)) || values.len() >= self.most || out_of_time() {
                 return taken;
@@ -47,12 +47,13 @@ impl Effort {
     }
 }
 
-/// The numbers below `n`, forwards in one round and backwards in the next: drift affects early and late ones alike.
+/// The numbers below `n`, forward in one round and backward in the next, so that drift affects early and late ones
+/// equally.
 pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
 }
 
-/// A measurement from watched samples: `value` turns each into the metric's unit.
+/// Builds a measurement from watched samples; `value` converts each to the metric's unit.
 pub(crate) fn measurement(
     metric: impl Into<Metric>,
     place: Labels,
@@ -67,22 +68,20 @@ pub(crate) fn measurement(
     }
 }
 
-/// The marks of all samples, given those of each.
-pub fn mark_samples<M: IntoIterator<Item = Mark>>(
-    each: impl IntoIterator<Item = M>,
-) -> Vec<SampleMark> {
+/// The marks of all samples, given the marks of each sample.
+pub fn mark_samples<M: IntoIterator<Item = Mark>>(each: impl IntoIterator<Item = M>) -> Vec<SampleMark> {
     let numbered = (0u32..).zip(each);
     numbered
         .flat_map(|(sample, marks)| marks.into_iter().map(move |mark| SampleMark { sample, mark }))
         .collect()
 }
 
-/// The marks for this many samples of a thread that was found on another CPU.
+/// The marks for this many samples of a thread that ran on a different CPU.
 pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
     mark_samples(std::iter::repeat_n([Mark::Migrated], samples))
 }
 
-/// Rates of the slices of several runs, with marks for those of threads that moved.
+/// Rates of the slices of several runs, with marks for slices with migrated threads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
     pub samples: Vec<f64>,
@@ -90,7 +89,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Adds those of a run, and whether a thread was found on another CPU.
+    /// Adds the rates of a run, and whether a thread ran on a different CPU.
     pub(crate) fn add(&mut self, run: Vec<f64>, moved: bool) {
         if moved {
             let first = self.samples.len() as u32;
@@ -100,7 +99,7 @@ impl Rates {
         self.samples.extend(run);
     }
 
-    /// Their measurement, each multiplied by `each`.
+    /// The measurement of the rates, each multiplied by `each`.
     pub(crate) fn measurement(&self, metric: Metric, place: Labels, each: f64) -> Measurement {
         let samples = self.samples.iter().map(|rate| rate * each).collect();
         Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) }
@@ -116,12 +115,12 @@ const NOISE: [(Mark, Template); 6] = [
     (Mark::Throttled, Template::new("noise-throttled", "the CPU was throttled in {seen} of {n} samples")),
     (
         Mark::Quota,
-        Template::new("noise-quota", "the cgroup's CPU quota throttled it in {seen} of {n} samples"),
+        Template::new("noise-quota", "throttled by the cgroup's CPU quota in {seen} of {n} samples"),
     ),
 ];
 
-/// Adds the doubt "too noisy", with the cause as far as the marks show it, if the interval is wider than `target`; and
-/// that the result belongs to another CPU if most samples were taken off their own.
+/// Adds the doubt "too noisy", with the cause as far as the marks show it, if the interval is wider than `target`. If
+/// most samples were taken on a different CPU, adds the doubt that the result belongs to that CPU.
 pub(crate) fn judged(mut measurement: Measurement, target: f64) -> Measurement {
     measurement.doubt = doubt(&measurement, target).or(measurement.doubt);
     measurement
@@ -141,8 +140,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     let Some(width) = measurement.summary.relative_half_width() else {
         return (n > 0).then(|| Doubt::too_few_samples(n));
     };
-    // A clock that alternates between two values has a precisely known median, and the next run's may be the other
-    // value.
+    // A clock that alternates between two values has a precisely known median, but the next run's median may be the
+    // other value.
     let median = measurement.summary.median.abs();
     let scatter = if median == 0.0 { 0.0 } else { measurement.summary.mad / median };
     if width <= target && scatter <= 2.0 * target {

@@ -1,11 +1,11 @@
-//! How long the measuring threads were ready to run without a CPU: the effect of other processes on their CPUs.
+//! Time for which the measuring threads were ready to run but had no CPU: the effect of other processes on their CPUs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The sum over ended threads, ns.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Adds the calling thread's waiting time when this is dropped at its end.
+/// Adds the calling thread's waiting time when dropped at the end of the thread.
 #[derive(Debug)]
 pub(crate) struct NoteAtEnd;
 
@@ -16,14 +16,14 @@ impl Drop for NoteAtEnd {
     }
 }
 
-/// Seconds until now, of the first thread and of ended ones; `None` if the kernel does not report them
+/// Total delay of the first thread and all ended threads so far, seconds; `None` if the kernel does not report it
 /// (CONFIG_SCHED_INFO). Steal time is not included.
 pub fn total_seconds() -> Option<f64> {
     let first = delay_ns(&std::fs::read_to_string("/proc/self/schedstat").ok()?)?;
     Some(first.saturating_add(ENDED.load(Ordering::Relaxed)) as f64 / 1e9)
 }
 
-/// From a schedstat file: ns spent waiting on a run queue.
+/// Run-queue delay from a schedstat file, ns.
 fn delay_ns(schedstat: &str) -> Option<u64> {
     os::procfs::schedstat(schedstat).map(|(_, ready, _)| ready)
 }
@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(delay_ns("12345"), None);
         let Some(before) = total_seconds() else { return };
         let cpu = os::current_cpu().unwrap();
-        // Until each has had some CPU time: then one waited while the other ran, however late they were.
+        // Runs until each thread has had some CPU time: then one waited while the other ran, regardless of delays.
         crate::thread_group::run(&[cpu, cpu], |member| {
             member.wait();
             let enough = std::time::Duration::from_millis(30);

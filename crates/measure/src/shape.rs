@@ -1,5 +1,6 @@
-//! Placement checks: which CPUs are near each other, a few milliseconds each, between and within all other measurements. A hypervisor may place
-//! vCPUs on one core or in different packages, and move them every second.
+//! Placement checks determine which CPUs are near each other. They take a few milliseconds each, and run between and
+//! within all other measurements. A hypervisor may place vCPUs on one core or in different packages, and may move them
+//! every second.
 
 mod rounds;
 
@@ -16,82 +17,84 @@ use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 use rounds::{Round, disjoint, ordered, pairs_of, partner, rounds_of};
 
-/// Rounds of a block, of which the minimum time counts: two hand-overs per round, 1 µs on one core, 20 µs between
-/// packages.
+/// Rounds per block, with two hand-overs per round: 1 µs on one core, 20 µs between packages. The fastest block counts.
 const ROUNDS: u64 = 50;
-/// Blocks of a pair.
+/// Blocks per pair.
 const BLOCKS: u64 = 4;
-/// Rounds before them: the line arrives.
+/// Warm-up rounds, until the line has arrived.
 const WARM_UP: u64 = 5;
-/// How long a side waits for the other, which may not be running: a hundred times the time of a pair.
+/// Time for which a side waits for the other, which may not be running: a hundred times the duration of a pair.
 const WAIT: Duration = Duration::from_micros(400);
-/// The same for all rounds together, if there are few, so that a thread that starts late loses no pair.
+/// The same for all rounds together, if there are few, so that a thread that starts late does not lose a pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
-/// Maximum number of rounds of the tournament. With more CPUs a sample of the pairs is measured, with the same number for each CPU, and then
-/// the suspicious ones that it shows.
+/// Maximum number of rounds of the tournament. With more CPUs, a sample of the pairs is measured, with the same number
+/// for each CPU, followed by the suspicious pairs that it reveals.
 const MOST_ROUNDS: usize = 127;
-/// How many of the most frequent differences of CPU numbers between near pairs in a sample, and of the CPUs in such pairs, are examined.
+/// Maximum number of differences examined: the most frequent differences of CPU numbers between near pairs in a sample.
+/// The same limit applies to the CPUs in such pairs.
 const MOST_STEPS: usize = 3;
 const MOST_SUSPECTS: usize = 24;
 /// Suspicious pairs added to a sample, per CPU.
 const MOST_ADDED: usize = 4;
-/// Distance of the lines of the page from which all CPUs load. Neighbours of 64 bytes are fetched in pairs.
+/// Distance between lines in the page from which all CPUs load. Adjacent 64-byte lines are fetched in pairs.
 const LINE: usize = 128;
-/// How often each CPU loads them; the minimum counts.
+/// Number of times that each CPU loads the lines; the minimum counts.
 const LOADS: usize = 3;
 
-/// A hand-over this fast may be on the same core, whatever the times of the others, ns.
+/// A hand-over this fast may be on the same core, regardless of the other pairs' times, ns.
 const NEAR_NS: f64 = 15.0;
-/// So may one below this share of the median.
+/// A hand-over below this share of the median may also be on the same core.
 const NEAR: f64 = 0.3;
-/// Within this multiple of the minimum.
+/// Pairs within this multiple of the minimum are also near.
 const AS_NEAR: f64 = 1.5;
 /// If there are only this many pairs, all are tested for a shared core.
 const FEW_PAIRS: usize = 6;
 /// Disjoint pairs are tested at the same time, at most this many times per placement check.
 const MOST_BATCHES: usize = 3;
-/// How long a loop runs alone or together with the other: long compared with reading the clock, short compared with a hypervisor's time slice.
+/// Time for which a loop runs alone or together with the other one: long compared with reading the clock, short
+/// compared with a hypervisor's time slice.
 const WINDOW: Duration = Duration::from_micros(60);
-/// Windows: one to warm up, then this many times one CPU, the other, both.
+/// Number of repetitions of three windows (one CPU, the other, both), after one warm-up window.
 const TURNS: u32 = 3;
-/// Numbers tested between two clock readings, about 1 µs of divisions: siblings share the divider, so two of these loops on one core take nearly
-/// twice as long.
+/// Numbers tested between two clock readings: about 1 µs of divisions. Siblings share the divider, so two of these
+/// loops on one core take nearly twice as long.
 const NUMBERS: (u64, u64) = (100_003, 100_035);
 
-/// The share of a run's time so far that placement checks may take.
+/// Maximum share of a run's elapsed time for placement checks.
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
 const APART: Duration = Duration::from_millis(400);
-/// The same while a running machine is observed, and the share of one CPU's time for placement checks.
+/// The same while watching a machine in use, and the share of one CPU's time for placement checks.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
-/// CPUs used for at least this share are not idle.
+/// CPUs with at least this utilization are not idle.
 const IDLE: f64 = 0.2;
-/// The time for threads to start, in which they spin, and the same while observing. A thread that is late loses its pairs.
+/// Time for threads to start, during which they spin, and the same while watching. A thread that starts later loses its
+/// pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
-/// The additional time for each.
+/// The additional time per thread.
 const LEAD_EACH: Duration = Duration::from_micros(30);
-/// Number of placement checks saved while observing.
+/// Maximum number of placement checks saved while watching.
 const MOST_KEPT: usize = 120;
 
-/// A line that two CPUs hand over, with nothing else near it.
+/// A line that two CPUs hand over, with no other data near it.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Runs and saves placement checks.
+/// Runs placement checks and saves their results.
 pub struct Looker {
     began: Instant,
     spent: Duration,
     last: Option<Instant>,
-    /// How long the run will last.
+    /// The planned duration of the run.
     planned: Duration,
     rounds: Vec<Round>,
-    /// The index of each pair among the pairs of the placement checks, and its line.
+    /// The index of each pair among the pairs of the placement checks, and of its line.
     at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
-    /// The page from which all CPUs load, if lines can be flushed: a cycle through all its lines.
+    /// The page from which all CPUs load, with a cycle through all its lines, if lines can be flushed.
     page: Option<Mapping>,
     /// Siblings in Linux's topology, as positions.
     siblings: Vec<(usize, usize)>,
@@ -101,12 +104,12 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// For use on a machine with other processes: checks rarely, only while the CPUs are idle, and spins little.
+    /// For use alongside other processes: checks rarely, only while the CPUs are idle, and spins briefly.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
     }
 
-    /// For these CPUs; `None` if there is only one.
+    /// Prepares placement checks of these CPUs; `None` if there is only one.
     pub fn new(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         let cpus: Vec<u32> = cpus.iter().collect();
         if cpus.len() < 2 {
@@ -141,7 +144,8 @@ impl Looker {
         })
     }
 
-    /// Runs a placement check next to other processes, if due at this recent use of the CPUs; returns the saved checks.
+    /// Runs a placement check alongside other processes, if due given this recent utilization of the CPUs; returns the
+    /// saved checks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
@@ -168,7 +172,7 @@ impl Looker {
         thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// The same for a run of this length, which begins with a placement check.
+    /// Sets the length of the run, which begins with a placement check.
     pub fn planned(self, seconds: f64) -> Self {
         Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }
@@ -188,7 +192,7 @@ impl Looker {
         self.looks.looks.is_empty()
     }
 
-    /// Runs a placement check, unless the last one is too recent or checks would exceed their share of the time.
+    /// Runs a placement check, unless the last one is too recent or the checks would exceed their share of the time.
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
@@ -202,7 +206,7 @@ impl Looker {
         }
     }
 
-    /// Runs a placement check now. All CPUs spin meanwhile.
+    /// Runs a placement check now, during which all CPUs spin.
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
         let mut look = Look {
@@ -224,12 +228,12 @@ impl Looker {
         look
     }
 
-    /// The pairs of these rounds hand lines over, then each CPU loads from the page.
+    /// Lets the pairs of these rounds hand over lines, and then each CPU load from the page.
     fn meet(&self, rounds: &[Round], page: Option<usize>, look: &mut Look) {
         let n = self.looks.cpus.len();
         self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));
         let turn = AtomicUsize::new(0);
-        // The last CPU changes: if a CPU does not run, those after it have no result.
+        // The last CPU changes between rounds: if a CPU does not run, those after it have no result.
         let first = self.len() % n;
         let wait = wait_of(rounds.len());
         let seen = self.run(&self.looks.cpus, |member| {
@@ -273,8 +277,8 @@ impl Looker {
         near.into_iter().map(|(_, pair)| pair).collect()
     }
 
-    /// Adds suspicious pairs to a sample: those with the same difference of numbers as near ones, and all among the CPUs of near
-    /// ones. Returns the rounds in which they meet.
+    /// Adds suspicious pairs to a sample: pairs with the same difference of CPU numbers as near pairs, and all pairs
+    /// among the CPUs of near pairs. Returns the rounds in which they are measured.
     fn add_suspicious(&mut self, look: &Look) -> Vec<Round> {
         let n = self.looks.cpus.len();
         let sampled = self.looks.pairs.as_ref().map_or(usize::MAX, Vec::len);
@@ -313,7 +317,7 @@ impl Looker {
         let few = self.lines.len() <= FEW_PAIRS && !self.is_beside;
         let mut asked: Vec<(usize, usize)> =
             if few { self.at.keys().copied().collect() } else { self.near(look) };
-        // Siblings in Linux's topology are also tested now and then.
+        // Siblings in Linux's topology are also tested occasionally.
         if self.len().is_multiple_of(4) {
             let known: BTreeSet<(usize, usize)> = asked.iter().copied().collect();
             asked.extend(self.siblings.iter().filter(|pair| !known.contains(pair)));
@@ -348,17 +352,18 @@ impl Looker {
     }
 }
 
-/// How long a side waits for the other in each of this many rounds.
+/// Time for which a side waits for the other in each of this many rounds.
 fn wait_of(rounds: usize) -> Duration {
     WAIT.max(WAIT_OF_ALL / rounds.max(1) as u32)
 }
 
-/// How long a CPU waits for its turn to load.
+/// Time for which a CPU waits for its turn to load.
 fn wait_for_loads(cpus: usize) -> Duration {
     WAIT * (2 + cpus as u32 / 4)
 }
 
-/// Maximum duration of a placement check with this many CPUs, even if threads do not run: starts, rounds, loads, and computing pairs.
+/// Maximum duration of a placement check with this many CPUs, even if threads do not run: starting threads, rounds,
+/// loads, and compute windows.
 fn longest(cpus: usize) -> Duration {
     let rounds = rounds_of(cpus).min(MOST_ROUNDS);
     let starts = (LEAD + LEAD_EACH * cpus as u32) * (1 + MOST_BATCHES as u32);
@@ -368,13 +373,14 @@ fn longest(cpus: usize) -> Duration {
         + WINDOW * (3 * TURNS + 1) * MOST_BATCHES as u32
 }
 
-/// One side of a pair; returns ns one way to the side that begins.
+/// Runs one side of a pair. The side that begins gets the one-way time in ns.
 fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
     let limit = Instant::now() + wait;
     let enough = || Instant::now() >= limit;
     let mut value = u64::from(!begins);
     let mut rounds = |rounds: u64| {
-        // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair touch it, atomically.
+        // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair access it,
+        // atomically.
         let (done, waited) = unsafe { ping_pong(Handover::Store, line.0.as_ptr(), value, rounds, enough) };
         value += 2 * done;
         (done == rounds, waited)
@@ -395,27 +401,28 @@ fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
     least
 }
 
-/// A page whose lines are a cycle in a scattered order, each holding the address of the next.
+/// A page whose lines form a cycle in scattered order: each contains the address of the next.
 fn make_page() -> Option<Mapping> {
     let mapping = Mapping::new(1, Page::Base).ok()?;
     let lines = base_page() as usize / LINE;
-    // A step without a divisor in common with the number of lines visits all.
+    // A step that is coprime to the number of lines visits all lines.
     let step = (lines * 5 / 8) | 1;
     for at in 0..lines {
         let line = |at: usize| mapping.start().wrapping_add(at % lines * LINE);
-        // SAFETY: both lines lie in the mapping's first page, which nobody else knows yet; a page is a power of two of lines.
+        // SAFETY: both lines are in the mapping's first page, which nothing else uses yet; the number of lines in a
+        // page is a power of two.
         unsafe { line(at * step).cast::<*const u8>().write(line((at + 1) * step).cast_const()) };
     }
     Some(mapping)
 }
 
-/// ns of a load from memory through the page at this address.
+/// Latency of a load from memory, ns, measured by a chase through the page at this address.
 fn time_loads(page: usize) -> f64 {
     let page = page as *const u8;
     let lines = base_page() as usize / LINE;
     let time = |_| {
-        // SAFETY: the page outlives the group of threads, is only read, and its lines are a cycle of addresses within it; lines
-        // can be flushed, or there would be no page.
+        // SAFETY: the page outlives the group of threads, is only read, and its lines are a cycle of addresses within it;
+        // lines can be flushed; otherwise, there would be no page.
         unsafe { kernels::evict::evict(page, base_page() as usize) };
         let from = Instant::now();
         // SAFETY: as above.
@@ -425,9 +432,8 @@ fn time_loads(page: usize) -> f64 {
     (0..LOADS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Rates of a member of a pair (its even member first): the best alone, and the best while the other also computes. `None` if it
-/// had no time in some window.
-/// had no time in some window.
+/// Rates of a member of a pair (the even member first): the best alone, and the best while the other member also
+/// computes. `None` if it had no CPU time in some window.
 fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
     member.wait();
     let (mut alone, mut together) = (0.0f64, 0.0f64);
@@ -449,7 +455,7 @@ fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
             chunks += 1.0;
             now = Instant::now();
         }
-        // A window that began late overlaps the next.
+        // A window that started late overlaps the next one.
         if turn == 0 || chunks == 0.0 || began > from + WINDOW / 4 || now > until + WINDOW / 4 {
             continue;
         }
@@ -463,7 +469,7 @@ fn thousandths(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// More digits would exceed the resolution of a placement check.
+/// Rounds to three digits, because more would exceed the resolution of a placement check.
 fn three_digits(ns: f64) -> f64 {
     let scale = if ns < 10.0 {
         100.0

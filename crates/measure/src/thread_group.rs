@@ -1,4 +1,4 @@
-//! Threads on several CPUs that start together: with a start deadline instead of a barrier, and a common window.
+//! Threads on several CPUs that start together, with a start deadline instead of a barrier.
 
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -18,36 +18,36 @@ pub(crate) struct Member {
     pub index: usize,
     /// Its CPU.
     pub cpu: u32,
-    /// Whether it could be pinned there.
+    /// Whether it could be pinned to its CPU.
     pub pinned: bool,
-    /// When all begin. Spin until then with [`Member::wait`].
+    /// The common start time. Spin until then with [`Member::wait`].
     pub start: Instant,
 }
 
 impl Member {
-    /// Spins until the group's start. Spinning, unlike sleeping, keeps the core's clock up.
+    /// Spins until the group's start. Spinning, unlike sleeping, keeps the core's clock high.
     pub(crate) fn wait(&self) {
         while Instant::now() < self.start {
             std::hint::spin_loop();
         }
     }
 
-    /// Whether the calling thread, which is this member, is on another CPU than its own.
+    /// Whether the calling thread, which is this member, runs on a different CPU than its own.
     pub(crate) fn has_moved(&self) -> bool {
         os::current_cpu().is_some_and(|cpu| cpu != self.cpu)
     }
 }
 
-/// Stack size of a group's threads: there may be hundreds, and each needs little.
+/// Stack size of a group's threads, which is small because there may be hundreds and each needs little.
 const STACK: usize = 256 << 10;
 
-/// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
-/// A thread that could not be started or that panicked leaves `None`.
+/// Runs `work` on one thread pinned to each of `cpus`, all at the same time, and returns the results in order. A thread
+/// that could not be started or that panicked leaves `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
     run_after(lead_time(cpus.len()), cpus, work)
 }
 
-/// The same with this much time for all to start, during which they spin.
+/// Like [`run`], with this much time for all threads to start, during which they spin.
 pub(crate) fn run_after<T: Send>(
     lead: Duration,
     cpus: &[u32],

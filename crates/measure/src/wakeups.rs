@@ -1,17 +1,18 @@
-//! How wake-ups are measured, by default as cyclictest does.
+//! The method for measuring wake-ups, by default that of cyclictest.
 
 use crate::budget::Depth;
 
-/// How wake-ups are measured.
+/// The method for measuring wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wakeups {
-    /// Time from one to the next, ns.
+    /// Interval between wake-ups, ns.
     pub interval_ns: u32,
-    /// The priority of SCHED_FIFO; 0 for SCHED_OTHER alone.
+    /// The priority of SCHED_FIFO; 0 for only SCHED_OTHER.
     pub priority: u8,
-    /// Total duration; by depth if not given.
+    /// Total duration; if not given, it depends on the depth.
     pub seconds: Option<f64>,
-    /// Only cyclictest's setting, for the whole time: SCHED_FIFO with idle states disabled, or the allowed part of it.
+    /// Whether to use only cyclictest's setting for the whole time: SCHED_FIFO with idle states disabled, as far as
+    /// allowed.
     pub as_cyclictest: bool,
 }
 

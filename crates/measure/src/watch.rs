@@ -1,4 +1,4 @@
-//! Observations with every sample: the effective core clock, context switches, and the CPU.
+//! Observations made with every sample: the effective core clock, context switches, and the CPU.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use record::Mark;
 /// Adds timed for one clock reading: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
-/// Number of readings, of which the fastest counts: an interruption of one must not look like a slow clock.
+/// Number of readings, of which the fastest counts, so that an interruption does not look like a slow clock.
 const LOOKS: usize = 3;
 
-/// A clock that differs by more before and after a sample has changed.
+/// Maximum difference of the clock before and after a sample; if it differs by more, the clock changed.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// Nanoseconds since `from`.
@@ -20,24 +20,25 @@ pub fn ns_since(from: Instant) -> f64 {
     from.elapsed().as_nanos() as f64
 }
 
-/// Nanoseconds that `work` takes.
+/// Duration of `work`, ns.
 pub(crate) fn time_ns(work: impl FnOnce()) -> f64 {
     let from = Instant::now();
     work();
     ns_since(from)
 }
 
-/// The calling thread's involuntary switches, as far as the kernel reports them.
+/// The calling thread's involuntary switches, if reported by the kernel.
 pub(crate) fn involuntary_switches() -> u64 {
     os::switches().map_or(0, |(involuntary, _)| involuntary)
 }
 
-/// The time that a pair of clock readings adds to the time between them, in ns: the minimum of many.
+/// The time that two clock reads add to the interval between them, in ns: the minimum of many attempts.
 pub fn reading_cost_ns() -> f64 {
     (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
 }
 
-/// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few readings of 10 µs.
+/// The core's current effective clock, in Hz, measured with a chain of dependent adds: the best of a few readings of 10
+/// µs.
 pub fn look_at_clock() -> f64 {
     (0..LOOKS).map(|_| look_once()).fold(0.0, f64::max)
 }
@@ -48,9 +49,9 @@ fn look_once() -> f64 {
     adds / time_ns(|| (chain::ADD.run)(iterations)) * 1e9
 }
 
-/// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that rate
-/// if the second time is not twice the first within 5 %: one of them was interrupted, and their difference shows
-/// little.
+/// The effective clock from t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that
+/// rate if the second time is not twice the first within 5 %: one of them was interrupted, so their difference is
+/// unreliable.
 pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let time = |n: u64| time_ns(|| (chain.run)(n));
     let (one, two) = (time(iterations), time(2 * iterations));
@@ -59,12 +60,12 @@ pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     if undisturbed { Ok(rate) } else { Err(rate) }
 }
 
-/// How long the counter is compared with the kernel's clock: their readings are 50 ns apart at most, so the rate is known to some
-/// parts per million.
+/// Time for which the counter is compared with the kernel's clock. Their readings are at most 50 ns apart, so the rate
+/// is accurate to some parts per million.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// The rate of the counter that user mode, the kernel and a guest all read, in Hz: from the architecture if it reports one, otherwise
-/// by comparison with the monotonic clock.
+/// The rate of the counter that user mode, the kernel and guests all read, in Hz: from the architecture if it reports
+/// the rate, otherwise by comparison with the monotonic clock.
 pub fn ticks_a_second() -> f64 {
     if let Some(hz) = counter::architectural_hz() {
         return hz as f64;
@@ -80,13 +81,13 @@ pub fn ticks_a_second() -> f64 {
 /// A sample with its observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
-    /// Nanoseconds it took.
+    /// Its duration, ns.
     pub ns: f64,
-    /// The core clock around it, Hz: the mean of before and after.
+    /// The core clock during the sample, Hz: the mean of the readings before and after.
     pub clock_hz: f64,
-    /// Events during it.
+    /// Events during the sample.
     pub marks: Vec<Mark>,
-    /// Number of placement checks made before it.
+    /// Number of placement checks made before the sample.
     pub look: u32,
 }
 
@@ -94,7 +95,7 @@ pub struct Watched {
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) cpu: u32,
-    /// Number of placement checks made until now.
+    /// Number of placement checks made so far.
     pub(crate) look: u32,
     reading_cost: f64,
     last_clock: f64,
@@ -106,7 +107,7 @@ impl Watch {
         Self { cpu, look: 0, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
     }
 
-    /// Times `work` and reads the clock after it (the reading before is that of the last sample).
+    /// Times `work` and reads the clock afterwards (the reading before is from the last sample).
     pub fn sample(&mut self, work: impl FnOnce()) -> Watched {
         let switches = involuntary_switches();
         let before = self.last_clock;
@@ -134,7 +135,7 @@ impl Watch {
     }
 }
 
-/// Steal time of `cpu` since boot, in ticks of 10 ms, by /proc/stat.
+/// Steal time of `cpu` since boot, in ticks of 10 ms, from /proc/stat.
 pub fn steal_ticks(cpu: u32) -> Option<u64> {
     find_ticks(&std::fs::read_to_string("/proc/stat").ok()?, &format!("cpu{cpu}"))?.stolen
 }

@@ -1,9 +1,9 @@
-//! How many files this process may have open.
+//! The open-file limit of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the limit of open files to this many beyond those already open, as far as allowed. Commands inherit it, which does not affect
-/// programs: it is the same as a larger `ulimit -n`.
+/// Raises the open-file limit by this many beyond the files already open, as far as allowed. Commands inherit the
+/// limit, which is harmless: it is equivalent to a larger `ulimit -n`.
 pub fn raise_file_limit(needed: u64) {
     let needed = needed.saturating_add(256);
     let limit = getrlimit(Resource::Nofile);

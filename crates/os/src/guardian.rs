@@ -1,4 +1,4 @@
-//! A process that waits until the process that started it ends, for whatever reason, and then cleans up.
+//! A process that waits until its starting process ends, for whatever reason, and then cleans up.
 
 use std::ffi::CStr;
 use std::io::{self, Read};
@@ -10,25 +10,25 @@ use crate::error::OsError;
 /// Sent to a guardian that is no longer needed.
 const DISMISSED: i32 = i32::MIN;
 
-/// A guardian that waits. Dropped without [`Guardian::dismiss`], it acts as if this process had ended.
+/// A waiting guardian. If it is dropped without [`Guardian::dismiss`], it acts as if this process had ended.
 #[derive(Debug)]
 pub struct Guardian {
     lifeline: OwnedFd,
     pid: i32,
 }
 
-/// What a guardian receives.
+/// A message that a guardian receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A number from [`Guardian::tell`].
     Number(i32),
-    /// It is no longer needed.
+    /// The guardian is no longer needed.
     Dismissed,
-    /// The process that posted it has ended.
+    /// The process that started the guardian has ended.
     Gone,
 }
 
-/// The guardian's end of the pipe that closes with the process that posted it.
+/// The guardian's end of the pipe, which closes when the process that started the guardian ends.
 #[derive(Debug)]
 pub struct Lifeline(RawFd);
 
@@ -54,36 +54,36 @@ impl Lifeline {
 }
 
 impl Guardian {
-    /// Posts a guardian with this `name` (at most 15 bytes, a kernel limit) that does `work`. The descriptors in `keep`, mostly locks, stay
-    /// open in it, so that they are free only when it has ended.
+    /// Starts a guardian with this `name` (at most 15 bytes, a kernel limit) that does `work`. The descriptors in
+    /// `keep`, mostly locks, stay open in the guardian, so that they are not released before it ends.
     ///
     /// # Errors
     ///
-    /// This process already has threads, in the middle of which a copy could not continue; or it is the init of its namespace, after which
-    /// nothing survives; or a kernel error.
+    /// This process already has several threads, which a forked copy would not have; or it is the init of its
+    /// namespace, whose other processes end with it; or a kernel error.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
         }
-        // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
-        // could not go on from.
+        // SAFETY: this process has one thread, so that nothing, including the allocator's locks, is in a state from
+        // which the copy could not continue.
         unsafe { Self::post_beside_threads(name, keep, work) }
     }
 
-    /// Whether a guardian can be posted from this process: it needs a single thread, and must not be the init of its namespace.
+    /// Whether this process can start a guardian: it must be single-threaded and must not be the init of its namespace.
     ///
     /// # Errors
     ///
-    /// The kernel does not report it.
+    /// The kernel does not report the number of threads.
     pub fn is_possible() -> io::Result<bool> {
         Ok(std::process::id() != 1 && has_one_thread()?)
     }
 
-    /// As [`Guardian::post`], also if this process has threads.
+    /// Like [`Guardian::post`], but also works if this process has several threads.
     ///
     /// # Safety
     ///
-    /// If there are threads, `work` must only make system calls: it allocates no memory and takes no lock.
+    /// If there are several threads, `work` must only make system calls: it must not allocate memory or take locks.
     ///
     /// # Errors
     ///
@@ -96,19 +96,21 @@ impl Guardian {
         let (watched, lifeline) = io::pipe()?;
         let (mut ready, getting_ready) = io::pipe()?;
         let (watched, lifeline): (OwnedFd, OwnedFd) = (watched.into(), lifeline.into());
-        // SAFETY: the copy makes system calls and does what the caller answers for, and ends with _exit.
+        // SAFETY: the copy makes system calls, does the work for which the caller is responsible, and ends with _exit.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                // SAFETY: takes a number; this copy has no other use of it, and never drops its owner.
+                // SAFETY: the call takes an integer; this copy has no other use for the descriptor, and never drops its
+                // owner.
                 unsafe { libc::close(lifeline.as_raw_fd()) };
                 detach(name, watched.as_raw_fd(), keep);
                 work(&Lifeline(watched.as_raw_fd()));
-                // SAFETY: ends this copy without running what the original registered for its own end.
+                // SAFETY: ends this copy without running exit handlers of the original.
                 unsafe { libc::_exit(0) }
             }
             pid => {
-                // It closes foreign descriptors once it has its name, which protects it from being ended as another process.
+                // It closes inherited descriptors after it has set its name, which protects it from being ended as a
+                // regular process.
                 drop(getting_ready);
                 let _ = ready.read(&mut [0]);
                 Ok(Self { lifeline, pid })
@@ -116,17 +118,18 @@ impl Guardian {
         }
     }
 
-    /// Its process.
+    /// Its PID.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Sends it a number.
+    /// Sends a number to the guardian.
     pub fn tell(&self, number: i32) {
         tell(&self.lifeline, number);
     }
 
-    /// Sends it numbers from elsewhere; until it is dropped, the guardian does not notice this one's end.
+    /// Returns a function that sends numbers to the guardian from elsewhere. Until the function is dropped, the
+    /// guardian does not notice that this process has ended.
     ///
     /// # Errors
     ///
@@ -136,12 +139,12 @@ impl Guardian {
         Ok(move |number| tell(&lifeline, number))
     }
 
-    /// Informs it that it is no longer needed.
+    /// Tells the guardian that it is no longer needed.
     pub fn dismiss(&self) {
         self.tell(DISMISSED);
     }
 
-    /// Waits for its end, which a message or the end of the pipe brings about.
+    /// Waits until it exits, after a message or the closing of the pipe.
     pub fn wait(self) {
         let Self { lifeline, pid } = self;
         drop(lifeline);
@@ -151,25 +154,26 @@ impl Guardian {
 
 fn tell(lifeline: &OwnedFd, number: i32) {
     let bytes = number.to_ne_bytes();
-    // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all. If it is gone already nobody needs them; SIGPIPE
+    // SAFETY: the bytes outlive the call. Four bytes are written to a pipe atomically. If the guardian has already
+    // exited, they are not needed; SIGPIPE
     // is ignored in every Rust program.
     unsafe { libc::write(lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Whether this process has one thread.
+/// Whether this process is single-threaded.
 fn has_one_thread() -> io::Result<bool> {
     const TASKS: &str = "/proc/self/task";
-    // Linux gives the folder a link from itself, one from above and one for each thread; sandboxes with a /proc of their own
-    // may not, and there its entries are counted.
+    // On Linux, the directory has a link from itself, one from its parent and one per thread. Sandboxes with their own
+    // /proc may differ, so its entries are then counted.
     Ok(std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
         || std::fs::read_dir(TASKS)?.count() == 1)
 }
 
-/// Detaches this copy from signals and terminals. Readers of our output must see its end when the original ends, so that only the pipe and
-/// the kept descriptors stay open. System calls only.
+/// Detaches this copy from signals and terminals. Only the pipe and the descriptors in `keep` stay open, so that
+/// readers of our output see the end of file when the original process ends. Makes system calls only.
 fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
     let stays = |fd: RawFd| fd == watched || keep.contains(&fd);
-    // SAFETY: numbers, and strings that live as long as the program; nothing here uses what is closed.
+    // SAFETY: integers, and strings that live as long as the program; the closed descriptors are not used here.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());
@@ -185,7 +189,7 @@ fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
         }
     }
     let mut from = 3;
-    // The next descriptor that stays open, from the lowest on: neighbours have an empty range between them.
+    // The next descriptor that stays open, in ascending order; adjacent ones have an empty range between them.
     while let Some(next) = keep.iter().copied().chain([watched]).filter(|fd| *fd >= from).min() {
         close_range(from, next - 1);
         from = next + 1;
@@ -198,7 +202,7 @@ fn close_range(first: RawFd, last: RawFd) {
     if first > last {
         return;
     }
-    // SAFETY: numbers, and a limit that the kernel fills; nothing here uses these descriptors.
+    // SAFETY: integers, and a limit that the kernel fills; these descriptors are not used here.
     unsafe {
         if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
             return;
@@ -218,7 +222,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// Posts a guardian that writes what it receives into a pipe, one byte each.
+    /// Starts a guardian that writes each number it receives into a pipe, as one byte.
     fn reporter() -> (Guardian, io::PipeReader) {
         let (heard, tells) = io::pipe().unwrap();
         let out = tells.as_raw_fd();
@@ -230,13 +234,13 @@ mod tests {
                 Message::Dismissed => b'd',
                 Message::Gone => b'g',
             };
-            // SAFETY: one byte of this closure's own.
+            // SAFETY: one byte that belongs to this closure.
             unsafe { libc::write(out, (&raw const letter).cast(), 1) };
             if !matches!(message, Message::Number(_)) {
                 return;
             }
         };
-        // SAFETY: the work reads and writes descriptors, nothing else.
+        // SAFETY: the work only reads and writes descriptors.
         let guardian = unsafe { Guardian::post_beside_threads(c"linespeed-test", &[out], work) }.unwrap();
         (guardian, heard)
     }

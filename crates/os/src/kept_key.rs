@@ -1,4 +1,4 @@
-//! A persistent key: created on first use, in a file that only its owner may read.
+//! A persistent key, which is created on first use in a file that only its owner may read.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
@@ -33,11 +33,12 @@ pub const READABLE: Template = Template::new(
     "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
 );
 
-/// The key in a folder, or a new one stored there; if that is impossible, one for this call only. The text beside it is a warning.
+/// The key in a directory, or a new one stored there; if that is impossible, one for this call only. The text is a
+/// warning, if any.
 ///
 /// # Errors
 ///
-/// There are no random numbers.
+/// No random numbers are available.
 pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Option<Text>)> {
     let Some(folder) = folder else {
         let why = text!("neither XDG_STATE_HOME nor HOME is set");
@@ -52,7 +53,7 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
             Ok((None, remark)) => (key, remark),
             Err(why) => (key, Some(text!(NOT_KEPT, why = why.to_string()))),
         }),
-        // A key may exist in a folder that is not writable.
+        // A key may exist in a directory that is not writable.
         Err(error) => Ok(match read(writer, &path) {
             Ok((Some(known), remark)) => (known, remark),
             _ => (key, Some(text!(NOT_KEPT, why = error.to_string()))),
@@ -60,7 +61,7 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
     }
 }
 
-/// The key in a folder; `None` if there is none.
+/// The key in a directory; `None` if there is none.
 pub fn known_key(writer: &Writer, folder: &Path) -> Option<Key> {
     read(writer, &folder.join(NAME)).ok()?.0
 }
@@ -107,7 +108,7 @@ mod tests {
         std::fs::set_permissions(folder.join(NAME), std::fs::Permissions::from_mode(0o644)).unwrap();
         let (same, remark) = kept();
         assert_eq!((same, code(remark).as_deref()), (key.clone(), Some(READABLE.code)));
-        // What is no key is left as it is, and said.
+        // Contents that are not a key are left unchanged, and reported.
         std::fs::write(folder.join(NAME), "no key").unwrap();
         let (other, remark) = kept();
         assert!(other != key && code(remark).as_deref() == Some(DAMAGED.code));
@@ -124,7 +125,7 @@ mod tests {
             let ((one, remark), (other, _)) = (kept(), kept());
             assert!(one != other && remark.is_some_and(|remark| remark.is(&NOT_KEPT)), "{place:?}");
         }
-        // A folder in its place.
+        // A directory in place of the file.
         std::fs::create_dir(folder.path().join(NAME)).unwrap();
         let (_, remark) = kept_key(&Writer::default(), Some(folder.path())).unwrap();
         assert!(remark.is_some_and(|remark| remark.is(&NOT_KEPT)));

@@ -1,5 +1,5 @@
-//! Kernel services: pinning, memory and its placement, children started, observed and waited for, the guardian that
-//! outlives this process, and atomically written files. Nothing here measures or interprets.
+//! Kernel services: pinning, memory and its placement, child processes, the guardian that outlives this process, and
+//! atomic file writes. Nothing here measures or interprets.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

@@ -1,4 +1,4 @@
-//! Memory for arrays: anonymous mappings with a requested page size, which is then verified.
+//! Memory for arrays: anonymous mappings with a requested page size, which is verified afterwards.
 
 use std::io;
 
@@ -9,19 +9,20 @@ use crate::error::OsError;
 /// The size of a transparent huge page on x86-64 and on aarch64 with 4 KiB base pages.
 pub const HUGE: usize = 2 << 20;
 
-/// Which pages back a mapping.
+/// The pages that back a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Page {
     /// Base pages (4 KiB on x86-64; 4, 16 or 64 KiB on aarch64).
     Base,
-    /// Huge pages: transparent ones, or reserved ones if those are off.
+    /// Huge pages: transparent ones, or reserved ones if THP is off.
     Huge,
-    /// Whatever pages the kernel provides, with huge pages requested: for bandwidth, which hardly depends on them.
+    /// Any pages that the kernel provides, with huge pages requested, for bandwidth, which hardly depends on the page
+    /// size.
     Any,
 }
 
 impl Page {
-    /// The word for a record's `page` key.
+    /// The value of a record's `page` key.
     pub fn word(self) -> String {
         match self {
             Page::Base => size_word(base_page()),
@@ -30,7 +31,7 @@ impl Page {
         }
     }
 
-    /// Bytes of a page; the minimum if any page size will do.
+    /// Size of a page, bytes; the minimum if any page size is allowed.
     pub fn bytes(self) -> usize {
         match self {
             Page::Base | Page::Any => base_page() as usize,
@@ -39,7 +40,7 @@ impl Page {
     }
 }
 
-/// `4KiB`, `2MiB`: sizes as the record's `page` key writes them.
+/// `4KiB`, `2MiB`: sizes in the format of the record's `page` key.
 pub fn size_word(bytes: u64) -> String {
     record::units::bytes(bytes).replace(' ', "")
 }
@@ -60,9 +61,9 @@ pub struct Mapping {
     reserved: bool,
 }
 
-// SAFETY: a mapping is plain memory; callers that split it among threads decide who writes where.
+// SAFETY: a mapping is plain memory; callers that divide it among threads are responsible for separating writes.
 unsafe impl Send for Mapping {}
-// SAFETY: shared access hands out the address only.
+// SAFETY: shared access only returns the address.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -76,13 +77,13 @@ impl Mapping {
         let base = map_anonymous(whole, MapFlags::NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
         let advice = if page == Page::Base { Advice::LinuxNoHugepage } else { Advice::LinuxHugepage };
-        // SAFETY: the range is within the fresh mapping. A kernel built without huge pages fails with EINVAL, and then there are none, as
-        // `huge_share` will show.
+        // SAFETY: the range is within the fresh mapping. A kernel built without huge pages fails with EINVAL; there are
+        // then none, as `huge_share` will show.
         let _ = unsafe { madvise(start.cast(), bytes, advice) };
         Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
 
-    /// From the pool of reserved huge pages: as many as are free, from one to the requested number.
+    /// Maps pages from the pool of reserved huge pages: as many as are free, from one to the requested number.
     fn reserved_huge(bytes: usize) -> io::Result<Self> {
         let free = std::fs::read_to_string("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
             .ok()
@@ -102,7 +103,7 @@ impl Mapping {
         if !self.reserved {
             return Ok(());
         }
-        // SAFETY: populating changes no contents; kernels before 5.14 refuse with EINVAL.
+        // SAFETY: populating does not change contents; kernels before 5.14 fail with EINVAL.
         Ok(unsafe { madvise(self.start.cast(), self.bytes, Advice::LinuxPopulateWrite) }?)
     }
 
@@ -116,7 +117,7 @@ impl Mapping {
         self.bytes
     }
 
-    /// Never, because a mapping has at least the size of one huge page.
+    /// Always false, because a mapping has at least the size of one huge page.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -131,7 +132,7 @@ impl Mapping {
         self.page
     }
 
-    /// Writes one byte to every base page, so that the first `bytes` are backed by memory of the caller's node.
+    /// Writes one byte to every base page, which backs the first `bytes` with memory of the caller's node.
     pub fn touch(&self, bytes: usize) {
         let step = base_page() as usize;
         for offset in (0..bytes.min(self.bytes)).step_by(step) {
@@ -140,13 +141,14 @@ impl Mapping {
         }
     }
 
-    /// Excludes it from children: the kernel would copy its page tables for each, and tear them down on their time.
+    /// Excludes the mapping from child processes: the kernel would otherwise copy its page tables for each child, and
+    /// free them during the child's run time.
     pub fn keep_from_children(&self) {
-        // SAFETY: changes what a fork copies; without it a child is slower and nothing else.
+        // SAFETY: changes only what fork copies; if it fails, child processes are only slower.
         let _ = unsafe { madvise(self.base.cast(), self.whole, Advice::LinuxDontFork) };
     }
 
-    /// The share of the touched memory on huge pages, from /proc/self/smaps; `None` if that cannot be read.
+    /// The share of the touched memory on huge pages, from /proc/self/smaps; `None` if that file cannot be read.
     pub fn huge_share(&self) -> Option<f64> {
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         huge_share_in(&smaps, self.start as u64, self.bytes as u64)
@@ -155,14 +157,14 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping is ours, and nobody has its address any longer.
+        // SAFETY: the whole mapping is owned by this object, and its address is no longer in use.
         let _ = unsafe { munmap(self.base.cast(), self.whole) };
     }
 }
 
 fn map_anonymous(bytes: usize, flags: MapFlags) -> io::Result<*mut u8> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new mapping, at a place that the kernel chooses.
+    // SAFETY: a new mapping, at an address chosen by the kernel.
     let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE | flags) }?;
     Ok(start.cast())
 }
@@ -173,7 +175,7 @@ pub fn transparent_huge_pages_allowed() -> bool {
         .is_ok_and(|text| !text.contains("[never]"))
 }
 
-/// Sums Rss and huge memory of the areas of `smaps` that begin within the range.
+/// Sums Rss and huge memory of those areas in `smaps` that begin within the range.
 fn huge_share_in(smaps: &str, start: u64, bytes: u64) -> Option<f64> {
     let (mut inside, mut rss, mut huge, mut reserved) = (false, 0u64, 0u64, 0u64);
     for line in smaps.lines() {
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_from_children_is_not_in_them() {
-        // Emulators of user programs pass neither that nor this on.
+        // User-mode emulators support neither.
         if !crate::child::become_subreaper() {
             let name = "what_is_kept_from_children_is_not_in_them";
             let _ = writeln!(std::io::stderr(), "skipped {name}: the emulator drops MADV_DONTFORK");
@@ -237,7 +239,8 @@ mod tests {
         mapping.touch(2 << 20);
         let is_in_child = || {
             let mut status = 0;
-            // SAFETY: the child asks for one page's state and ends; a page is there or ENOMEM is returned.
+            // SAFETY: the child queries the state of one page and exits; if the page does not exist, ENOMEM is
+            // returned.
             unsafe {
                 let child = libc::fork();
                 if child == 0 {

@@ -1,4 +1,4 @@
-//! Memory: policies over nodes, the node of each page, and the amount.
+//! Memory: NUMA policies, the node of each page, and the available amount.
 
 use std::io;
 
@@ -13,12 +13,12 @@ const MPOL_BIND: libc::c_long = 2;
 /// `set_mempolicy` mode: page by page over the given nodes.
 const MPOL_INTERLEAVE: libc::c_long = 3;
 
-/// The mode of a memory policy: interleaved over nodes, or from them alone.
+/// The mode of a memory policy: interleaved over the nodes, or only from the nodes.
 pub(crate) fn policy_mode(interleave: bool) -> libc::c_int {
     (if interleave { MPOL_INTERLEAVE } else { MPOL_BIND }) as libc::c_int
 }
 
-/// Binds the pages of a mapping that were not yet touched to `node`.
+/// Binds those pages of a mapping that were not yet touched to `node`.
 pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     let (start, bytes) = (mapping.start(), mapping.len());
     let bits = usize::BITS;
@@ -26,7 +26,7 @@ pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     mask[(node / bits) as usize] |= 1 << (node % bits);
     // The kernel reads maxnode - 1 bits.
     let maxnode = mask.len() * bits as usize + 1;
-    // SAFETY: mbind only changes the policy of the range; the mask outlives the call and holds maxnode - 1 bits.
+    // SAFETY: mbind only changes the policy of the range; the mask outlives the call and has maxnode - 1 bits.
     check_result(unsafe {
         libc::syscall(libc::SYS_mbind, start, bytes, MPOL_BIND, mask.as_ptr(), maxnode, 0)
     })
@@ -47,7 +47,7 @@ pub fn node_of_page(pid: i32, address: u64) -> Option<u32> {
 
 fn nodes_of_pages_of(pid: i32, pages: &[*const u8]) -> io::Result<Vec<i32>> {
     let mut status = vec![0i32; pages.len()];
-    // SAFETY: with a null list of target nodes move_pages moves nothing and fills `status`, one i32 for each page.
+    // SAFETY: with a null list of target nodes, move_pages moves nothing and fills `status`, one i32 for each page.
     let done = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -70,7 +70,7 @@ pub fn memory_available() -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Memory that this process has in RAM, bytes.
+/// Resident memory of this process, bytes.
 pub fn memory_used() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages = text.split_whitespace().nth(1)?.parse::<u64>().ok()?;
@@ -99,7 +99,7 @@ mod tests {
         let page = vec![1u8; 8192];
         match nodes_of_pages(&[page.as_ptr()]) {
             Ok(nodes) => assert!(nodes[0] >= 0, "{nodes:?}"),
-            // A kernel without NUMA support, or a sandbox, has no such call.
+            // A kernel without NUMA support, or a sandbox, lacks this system call.
             Err(error) => assert!(
                 matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)),
                 "unexpected error {error}"

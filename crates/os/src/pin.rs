@@ -1,4 +1,4 @@
-//! Pins a thread to its CPU, and verifies it.
+//! Pins a thread to a CPU, and verifies the result.
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
 }
 
 fn read_affinity(thread: i32) -> io::Result<Vec<u64>> {
-    // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
+    // 65,536 CPUs: more than the kernel supports, so that its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
     let bytes = check_result(unsafe {
@@ -39,7 +39,7 @@ pub fn allowed() -> Option<CpuList> {
     affinity(0)
 }
 
-/// The CPUs that a thread may run on; 0 is this one.
+/// The CPUs on which a thread may run; 0 is the calling thread.
 pub fn affinity(thread: i32) -> Option<CpuList> {
     let mask = read_affinity(thread).ok()?;
     let bits = (0u32..).zip(&mask).flat_map(|(word, bits)| {
@@ -48,7 +48,7 @@ pub fn affinity(thread: i32) -> Option<CpuList> {
     Some(bits.collect())
 }
 
-/// For the thread with this TID; 0 is the calling one.
+/// Sets the affinity of the thread with this TID; 0 is the calling thread.
 fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
     check_result(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) })
@@ -59,7 +59,7 @@ fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// A kernel error: no such thread, another user's, or no such CPU.
+/// A kernel error: the thread does not exist or belongs to another user, or the CPU does not exist.
 pub fn bind_thread(thread: i32, cpus: &CpuList) -> io::Result<()> {
     set_affinity(thread, &bit_mask(cpus))
 }
@@ -74,7 +74,7 @@ impl Pinned {
         }
     }
 
-    /// Restricts the calling thread to these CPUs, on which the scheduler places it.
+    /// Restricts the calling thread to these CPUs, among which the scheduler chooses.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
         let before = read_affinity(0)?;
         set_affinity(0, &bit_mask(cpus))?;

@@ -1,4 +1,4 @@
-//! Checks that memory is on the intended node: page by page with move_pages.
+//! Checks that memory is on the intended node, page by page, with move_pages.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use record::{Text, text};
 use crate::mapping::Mapping;
 use crate::memory::nodes_of_pages;
 
-/// Maximum number of pages queried per mapping: enough to distinguish a share of 99 % from 98 % (±0.3 %), and few enough that a mapping of
-/// terabytes takes milliseconds.
+/// Maximum number of pages queried per mapping: enough to distinguish a share of 99 % from 98 % (±0.3 %), and few
+/// enough that checking a mapping of terabytes takes milliseconds.
 const MOST_PAGES: usize = 8192;
 
-/// Minimum share of pages in place; below it, a cell is rejected.
+/// Minimum share of correctly placed pages; below it, a cell is rejected.
 pub const LEAST_SHARE: f64 = 0.99;
 
-/// Where the pages of the first `bytes` of a mapping are.
+/// The placement of the pages of the first `bytes` of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Placement {
     /// This share of the queried pages is on the node.
@@ -25,7 +25,7 @@ pub enum Placement {
         /// Queried pages.
         pages: usize,
     },
-    /// The kernel does not report it, with the reason.
+    /// The kernel does not report the nodes, with the reason.
     Unknown(Text),
 }
 
@@ -43,10 +43,11 @@ impl Placement {
         let step = (bytes / MOST_PAGES).next_multiple_of(base).max(base);
         let pages: Vec<*const u8> = (0..bytes)
             .step_by(step)
-            // Within the mapping, so the address is valid; it is only queried, never read.
+            // The address is within the mapping and therefore valid; it is only queried, never read.
             .map(|offset| mapping.start().wrapping_add(from + offset).cast_const())
             .collect();
-        // Only these: pages of the pool are never temporarily removed, and reading a missing one may be fatal.
+        // Only these are read: pages of the pool are never temporarily unmapped, and reading a missing one may be
+        // fatal.
         let read = |page: *const u8| {
             if !mapping.reserved() {
                 // SAFETY: the address is within the readable mapping; an untouched page reads as 0.
@@ -67,7 +68,7 @@ impl Placement {
         }
     }
 
-    /// Whether it may be measured: placed correctly, or unknown (which the coverage must then report).
+    /// Whether the memory may be measured: placed correctly, or unknown (which the coverage must then report).
     pub fn acceptable(&self) -> bool {
         match self {
             Placement::Share { on_node, .. } => *on_node >= LEAST_SHARE,
@@ -75,7 +76,7 @@ impl Placement {
         }
     }
 
-    /// As a detail of a measurement.
+    /// The placement as a detail of a measurement.
     pub fn describe(&self, node: u32) -> Text {
         match self {
             Placement::Share { on_node, pages } => {
@@ -89,9 +90,9 @@ impl Placement {
 
 /// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
-/// NUMA balancing occasionally makes pages inaccessible, to see which CPU reads them next, and moves some. Some kernels do not report the
-/// node of such a page, and none reports that of a page being moved; the next read restores it. A whole huge page disappears at a time,
-/// which may be all of a small part's memory.
+/// NUMA balancing occasionally makes pages inaccessible, to detect which CPU reads them next, and moves some. Some
+/// kernels do not report the node of such a page, and none reports the node of a page that is being moved; the next
+/// read restores it. This affects a whole huge page at a time, which may be all memory of a small part.
 fn nodes_of(
     pages: &[*const u8],
     ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,
@@ -123,7 +124,7 @@ mod tests {
     fn pages_that_balancing_has_hidden_are_read_and_then_reported() {
         let memory = [0u8; 4];
         let pages: Vec<*const u8> = memory.iter().map(std::ptr::from_ref).collect();
-        // The last two are hidden until they are read, and of the very last one nothing is ever told.
+        // The last two are hidden until they are read, and the very last one is never reported.
         let hidden = RefCell::new(BTreeSet::from([pages[2], pages[3]]));
         let ask = |asked: &[*const u8]| {
             let node = |page: &*const u8| {

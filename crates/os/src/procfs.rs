@@ -1,5 +1,5 @@
-//! Parses the kernel's texts in /proc and in control groups about processes, CPUs and waiting. Callers open the files as they like; those
-//! of a captured tree read the same.
+//! Parses the kernel's texts in /proc and in control groups about processes, CPUs and waiting. Callers open the files
+//! themselves, which may also be those of a captured tree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ pub const USER_HZ: f64 = 100.0;
 /// The length of a tick, ns.
 pub const TICK_NS: u64 = 10_000_000;
 
-/// The numeric entries of a folder: processes in /proc, threads in /proc/PID/task. Empty if it cannot be read.
+/// The numeric entries of a directory: processes in /proc, threads in /proc/PID/task. Empty if it cannot be read.
 pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -18,9 +18,9 @@ pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
 /// The contents of `/proc/PID/stat`, or of a thread's (proc_pid_stat(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// As the kernel stores it: at most 15 bytes, of any kind.
+    /// Its name as stored by the kernel: at most 15 arbitrary bytes.
     pub name: String,
-    /// R running or ready, S waiting, D waiting for a disk, T stopped, t by a debugger, Z and X ended.
+    /// R running or ready, S waiting, D waiting for a disk, T stopped, t stopped by a debugger, Z and X ended.
     pub state: char,
     /// Its parent process.
     pub parent: i32,
@@ -30,19 +30,19 @@ pub struct Stat {
     pub faults: (u64, u64),
     /// CPU time in user mode and in the kernel, ticks.
     pub ticks: (u64, u64),
-    /// The same for children that ended and were waited for.
+    /// The same for children that ended and were reaped.
     pub ended_ticks: (u64, u64),
     /// Its nice value.
     pub nice: i32,
     /// Threads of its process.
     pub threads: u64,
-    /// When it started, in ticks since boot: with its PID this identifies it uniquely.
+    /// Its start time, in ticks since boot. Together with its PID, this identifies it uniquely.
     pub started: u64,
     /// The CPU on which it last ran.
     pub cpu: Option<u32>,
     /// Its scheduling policy (sched(7)).
     pub policy: u64,
-    /// The priority: 1 to 99, 0 without one.
+    /// The real-time priority: 1 to 99, or 0 without one.
     pub priority: u64,
 }
 
@@ -50,12 +50,12 @@ pub struct Stat {
 const POLICIES: [&str; 8] = ["other", "fifo", "rr", "batch", "", "idle", "deadline", "ext"];
 
 impl Stat {
-    /// Reads it for the process with this PID.
+    /// Reads the data of the process with this PID.
     pub fn read(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
 
-    /// The same with only the first thread's CPU time: summing 15,000 threads takes the kernel a millisecond.
+    /// The same with only the first thread's CPU time, because summing 15,000 threads takes the kernel a millisecond.
     pub fn read_first_thread(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/task/{pid}/stat"))
     }
@@ -66,10 +66,10 @@ impl Stat {
 
     /// Parses the file's text.
     pub fn parse(stat: &str) -> Option<Self> {
-        // A name may contain anything, also parentheses and line breaks: it ends at the last parenthesis.
+        // A name may contain any characters, including parentheses and line breaks; it ends at the last parenthesis.
         let (head, rest) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // By its number in the manual, in which the first after the name is the third.
+        // Fields are numbered as in the manual, where the first one after the name is the third.
         let field = |number: usize| fields.get(number - 3).copied();
         let number = |number: usize| field(number)?.parse::<u64>().ok();
         Some(Self {
@@ -107,14 +107,14 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether all its threads have ended. The state alone is that of the first thread, which others can outlive.
+    /// Whether all its threads have ended. The state only shows the first thread, which others can outlive.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
 }
 
-/// The `schedstat` of a process or thread (Documentation/scheduler/sched-stats.rst): time on a CPU and time ready for one, ns; how often it
-/// was scheduled.
+/// The `schedstat` of a process or thread (Documentation/scheduler/sched-stats.rst): time on a CPU, ns; time ready to
+/// run, ns; number of times it was scheduled.
 pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().map(|field| field.parse::<u64>().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
@@ -125,7 +125,7 @@ pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
 pub struct CpuTicks {
     /// In user mode, including nice and guest time.
     pub user: u64,
-    /// In the kernel, for processes.
+    /// In the kernel, on behalf of processes.
     pub system: u64,
     /// Idle.
     pub idle: u64,
@@ -140,7 +140,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// Busy on this machine: all but idle, waiting for a disk, and stolen.
+    /// Busy on this machine: all ticks except idle, I/O wait and steal.
     pub fn busy(&self) -> u64 {
         [self.system, self.irq, self.softirq].into_iter().fold(self.user, u64::saturating_add)
     }
@@ -173,13 +173,14 @@ pub fn ticks_of_each(stat: &str) -> BTreeMap<u32, CpuTicks> {
     each.collect()
 }
 
-/// The time in which some task waited, µs since boot: from the line `some … total=` (Documentation/accounting/psi.rst).
+/// The time for which some task waited, µs since boot, from the line `some … total=`
+/// (Documentation/accounting/psi.rst).
 pub fn some_waited_us(pressure: &str) -> Option<u64> {
     let line = pressure.lines().find(|line| line.starts_with("some "))?;
     line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }
 
-/// The number after a name, in lines `name number`: vmstat, numastat, a control group's cpu.stat.
+/// The number after a name, in lines of the form `name number`: vmstat, numastat, a control group's cpu.stat.
 pub fn count_of(text: &str, name: &str) -> Option<u64> {
     let mut words = text.lines().map(str::split_ascii_whitespace);
     words.find_map(|mut words| (words.next()? == name).then(|| words.next()?.parse().ok())?)
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(Stat::parse("12 (a) S"), None);
         let later = Stat { ticks: (114, 15), ..stat.clone() };
         assert_eq!(later.seconds_since(Some(&stat)), (1.0, 0.0));
-        // Another with its number.
+        // Another process with the same PID.
         assert_eq!(Stat { started: 23, ..later }.seconds_since(Some(&stat)), (1.14, 0.15));
         assert_eq!(schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
         assert_eq!(schedstat("92327"), None);

@@ -1,5 +1,5 @@
-//! The first signal that asks the program to end stops the run and preserves its results; a second one ends it at once, unless both come almost
-//! together: `timeout` signals the program and then its process group.
+//! The first signal that requests termination stops the run and preserves its results. A second one ends the program
+//! immediately, unless both arrive almost together: `timeout` signals the program and then its process group.
 
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::Stop;
 
 static STOP: Stop = Stop::new();
 
-/// Whether a signal has asked the run to stop.
+/// Whether a signal has requested that the run stop.
 pub(crate) fn is_asked() -> bool {
     STOP.signal().is_some()
 }
@@ -17,10 +17,11 @@ pub(crate) fn is_asked() -> bool {
 /// The command to which signals are forwarded; 0 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 
-/// When the last signal came that was no repetition, ns of the monotonic clock; 0 for never.
+/// Time of the last signal that was not a repetition, ns of the monotonic clock; 0 if there was none.
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// Signals this close together count as one that was sent twice, ns: users cannot press Ctrl-C again that fast on purpose.
+/// Signals this close together count as one that was sent twice, ns: users cannot intentionally press Ctrl-C again that
+/// fast.
 const ONE_MOMENT: i64 = 200_000_000;
 
 /// Forwards signals to a command instead of handling them, until [`keep`]. Call after [`install`].
@@ -28,7 +29,7 @@ pub fn pass_on_to(command: i32) {
     COMMAND.store(command, Ordering::SeqCst);
 }
 
-/// The command has ended: signals are ours again. Async-signal-safe.
+/// The command has exited: this process handles signals again. Async-signal-safe.
 pub fn keep() {
     COMMAND.store(0, Ordering::SeqCst);
 }
@@ -38,9 +39,9 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     if command <= 0 {
         return heed(signal);
     }
-    // SAFETY: the kernel hands a siginfo of its own; kill takes numbers and is async-signal-safe.
+    // SAFETY: the kernel passes its own siginfo; kill takes numbers and is async-signal-safe.
     unsafe {
-        // A terminal also signals the command; but when it closes it first signals the leader of the session.
+        // A terminal also signals the command, but when it closes, it first signals the leader of the session.
         let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
         if !from_terminal || signal == libc::SIGHUP {
             libc::kill(command, signal);
@@ -48,14 +49,14 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     }
 }
 
-/// Whether this signal is the last one sent again. Async-signal-safe.
+/// Whether this signal repeats the last one. Async-signal-safe.
 fn is_repeated() -> bool {
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     let now = now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec);
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
     if !is_repeated {
-        // A held key's repetition after that moment is a second signal.
+        // A repetition from a held key after that time counts as a second signal.
         LAST.store(now, Ordering::Relaxed);
     }
     is_repeated
@@ -65,7 +66,7 @@ fn heed(signal: i32) {
     if is_repeated() && STOP.signal().is_some() {
         return;
     }
-    // If children have a grace period, the second signal ends them at once, and the third ends us.
+    // If children have a grace period, the second signal ends them immediately, and the third one ends us.
     if STOP.signal().is_some() && !crate::child::hurry() {
         // SAFETY: both calls are async-signal-safe; the default action ends the process.
         unsafe {
@@ -76,13 +77,14 @@ fn heed(signal: i32) {
     STOP.ask(signal);
 }
 
-/// A limit on file sizes (ulimit -f) becomes an error of the write instead of the end of the process.
+/// Turns a limit on file sizes (ulimit -f) into a write error that does not end the process.
 pub fn expect_full_disks() {
     // SAFETY: ignoring a signal runs no code of ours.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Signals that end a program by default and can be handled: with children to end, none of them may end us alone.
+/// Signals that end a program by default and can be handled. While there are children to end, none of them may end only
+/// this process.
 const ENDING: [i32; 8] = [
     libc::SIGINT,
     libc::SIGTERM,
@@ -94,10 +96,10 @@ const ENDING: [i32; 8] = [
     libc::SIGXCPU,
 ];
 
-/// Installs the handlers and returns what they set.
+/// Installs the handlers and returns the stop request that they set.
 pub fn install() -> &'static Stop {
     for signal in ENDING {
-        // SAFETY: the handler touches one atomic and calls only async-signal-safe functions. A signal that the parent
+        // SAFETY: the handler accesses one atomic and only calls async-signal-safe functions. A signal that the parent
         // had ignored (nohup) stays ignored.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();

@@ -1,4 +1,4 @@
-//! The one atomic by which a signal asks everything to end.
+//! The atomic variable with which a signal requests that everything end.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -12,12 +12,12 @@ impl Stop {
         Self(AtomicI32::new(0))
     }
 
-    /// Asks to stop because of `signal`. Async-signal-safe.
+    /// Requests a stop because of `signal`. Async-signal-safe.
     pub fn ask(&self, signal: i32) {
         self.0.store(signal, Ordering::Relaxed);
     }
 
-    /// The signal, if one came.
+    /// The signal, if any.
     pub fn signal(&self) -> Option<i32> {
         Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }

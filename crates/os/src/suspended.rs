@@ -1,18 +1,18 @@
-//! How long the machine was suspended.
+//! The time for which the machine was suspended.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// If two clocks differ by more than this, the reading thread lost its CPU in between.
+/// If two clock reads are further apart than this, the reading thread lost its CPU in between.
 const APART: Duration = Duration::from_millis(1);
 
 fn now(clock: ClockId) -> Duration {
     clock_gettime(clock).try_into().unwrap_or_default()
 }
 
-/// How long the machine was suspended since boot: the monotonic clock stops then, the boot-time clock does not (clock_gettime(2)). Accurate
-/// to some milliseconds.
+/// The time for which the machine was suspended since boot. Meanwhile, the monotonic clock stops, but the boot-time
+/// clock does not (clock_gettime(2)). Accurate to some milliseconds.
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;
     for _ in 0..10 {

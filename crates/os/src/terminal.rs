@@ -7,21 +7,22 @@ use std::process::{Command, Stdio};
 
 use rustix::termios::{Winsize, tcgetwinsize};
 
-/// The options of less if `LESS` is unset: exit at once if the text fits the screen, colours unchanged, no screen clearing.
+/// The options of less if `LESS` is unset: exit immediately if the text fits the screen, pass colors through, do not
+/// clear the screen.
 const LESS: &str = "FRX";
 
-/// Whether the terminal only prints: no colours, only ASCII.
+/// Whether the terminal is dumb: no colors, only ASCII.
 fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether colours are enabled for this file: <https://no-color.org>, any non-empty value.
+/// Whether colors are enabled for this file; see <https://no-color.org>: any non-empty value disables them.
 pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
 
-/// Whether UTF-8 may be written: from the locale's variables in the order of setlocale(3). If none is set, anything but a terminal gets it,
-/// as files and mails do.
+/// Whether UTF-8 may be written, according to the locale variables in the order of setlocale(3). If none is set, UTF-8
+/// is used except on terminals.
 pub fn knows_utf8(file: &impl IsTerminal) -> bool {
     if is_dumb() && file.is_terminal() {
         return false;
@@ -32,7 +33,7 @@ pub fn knows_utf8(file: &impl IsTerminal) -> bool {
     locale.is_none_or(|locale| locale.contains("utf-8") || locale.contains("utf8"))
 }
 
-/// Columns of the terminal, `None` if unknown.
+/// Columns of the terminal; `None` if unknown.
 pub fn columns(file: &(impl IsTerminal + AsFd)) -> Option<usize> {
     if let Some(columns) = var("COLUMNS").ok().and_then(|columns| columns.parse().ok()) {
         return Some(columns);
@@ -40,21 +41,23 @@ pub fn columns(file: &(impl IsTerminal + AsFd)) -> Option<usize> {
     size(file).map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Lines of the terminal that this is open on.
+/// Lines of the terminal on which this file is open.
 pub fn rows(file: &impl AsFd) -> Option<usize> {
     size(file).map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// Text drawn over the previous text, line by line: nothing scrolls, and nothing has to be restored at the end.
+/// Text that is drawn over the previous text, line by line, so that nothing scrolls and nothing has to be restored at
+/// the end.
 #[derive(Debug, Default)]
 pub struct Redrawn {
     lines: usize,
-    /// Rows and columns of the terminal when it was drawn.
+    /// Rows and columns of the terminal when the text was last drawn.
     size: (u16, u16),
 }
 
 impl Redrawn {
-    /// What to print on `file` for this text: on a terminal as many of its lines as fit, otherwise the whole text after an empty line.
+    /// The output on `file` for this text: on a terminal, as many lines as fit; otherwise, the whole text after an
+    /// empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {
@@ -68,7 +71,7 @@ impl Redrawn {
         let resized = std::mem::replace(&mut self.size, now) != now;
         let up = match before {
             0 => String::new(),
-            // Its lines may have been wrapped again: their beginnings are now unknown.
+            // Its lines may have been re-wrapped, so their starting positions are unknown.
             _ if resized => "\x1b[H\x1b[J".to_owned(),
             _ => format!("\x1b[{before}F"),
         };
@@ -80,7 +83,8 @@ fn size(file: &impl AsFd) -> Option<Winsize> {
     tcgetwinsize(file).ok()
 }
 
-/// Shows text through `$PAGER`, or less; returns whether it accepted the text. Quitting it early is no error.
+/// Shows text with `$PAGER` or less; returns whether the pager accepted the text. Quitting the pager early is not an
+/// error.
 pub fn page(text: &str) -> bool {
     let pager = var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if pager.trim().is_empty() || is_dumb() || var_os("TERM").is_none() {
@@ -92,12 +96,13 @@ pub fn page(text: &str) -> bool {
         command.env("LESS", LESS);
     }
     let Ok(mut child) = command.spawn() else { return false };
-    // SAFETY: signal(2) with SIG_IGN runs no code of ours. An interrupt is the pager's, which would stay without us.
+    // SAFETY: signal(2) with SIG_IGN runs no code of ours. An interrupt is meant for the pager, which would otherwise
+    // outlive us.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     if let Some(mut input) = child.stdin.take() {
         let _ = input.write_all(text.as_bytes());
     }
-    // The shell's words for what is not there, or is no program.
+    // The shell's exit codes for a missing or non-executable program.
     child.wait().is_ok_and(|status| !matches!(status.code(), Some(126 | 127)))
 }
 
@@ -112,7 +117,7 @@ mod tests {
     fn terminal(rows: u16, columns: u16) -> (File, File) {
         let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let (mut seen, mut printed, none) = (-1, -1, std::ptr::null_mut());
-        // SAFETY: openpty fills two file descriptors that nobody else owns; the size outlives the call.
+        // SAFETY: openpty fills two file descriptors that have no other owner; the size outlives the call.
         unsafe {
             assert_eq!(libc::openpty(&mut seen, &mut printed, none, std::ptr::null(), &size), 0);
             (File::from_raw_fd(seen), File::from_raw_fd(printed))
@@ -135,11 +140,11 @@ mod tests {
         resize(&printed, 24, 40);
         assert!(screen.over(three, &printed).starts_with("\x1b[H\x1b[Ja"));
         assert!(screen.over(three, &printed).starts_with("\x1b[3Fa"));
-        // Three rows have room for two lines and the cursor's.
+        // Three rows have room for two lines and the line of the cursor.
         resize(&printed, 3, 40);
         assert_eq!(screen.over(three, &printed), "\x1b[H\x1b[Ja\x1b[K\nb\x1b[K\n\x1b[J");
         assert!(screen.over(three, &printed).starts_with("\x1b[2Fa"));
-        // What is no terminal has all of it, one below the other.
+        // Output that is not a terminal gets all texts, one after another.
         let (mut screen, file) = (Redrawn::default(), File::open("/dev/null").unwrap());
         assert_eq!(
             (screen.over(three, &file).as_str(), screen.over("d\n", &file).as_str()),

@@ -1,4 +1,4 @@
-//! The kernel's data on the calling thread: its CPU, its switches and faults, its timer slack, its scheduling class. Each function returns
+//! The kernel's data on the calling thread: CPU, context switches, page faults, timer slack, scheduling class. Each function returns
 //! the kernel's error as [`std::io::Error`].
 
 use std::fs::File;
@@ -22,9 +22,9 @@ pub fn thread_id() -> i32 {
     (unsafe { libc::syscall(libc::SYS_gettid) }) as i32
 }
 
-/// What the kernel has accounted to the calling thread (`RUSAGE_THREAD`) or to this process (`RUSAGE_SELF`) so far.
+/// The resource usage of the calling thread (`RUSAGE_THREAD`) or of this process (`RUSAGE_SELF`) so far.
 pub(crate) fn read_usage(who: libc::c_int) -> Option<libc::rusage> {
-    // SAFETY: rusage is plain data for which all zeros is a value, and getrusage fills it.
+    // SAFETY: rusage is plain data for which all zeros is a valid value, and getrusage fills it.
     let (code, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         (libc::getrusage(who, &mut usage), usage)
@@ -38,7 +38,7 @@ pub fn switches() -> Option<(u64, u64)> {
     Some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
 }
 
-/// Page faults of the calling thread so far, minor ones.
+/// Minor page faults of the calling thread so far.
 pub fn minor_faults() -> Option<u64> {
     Some(read_usage(libc::RUSAGE_THREAD)?.ru_minflt as u64)
 }
@@ -48,7 +48,7 @@ pub fn thread_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The same for all threads of this process, including those that ended.
+/// The same for all threads of this process, including exited ones.
 pub fn process_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
@@ -60,7 +60,7 @@ fn cpu_ns(clock: libc::clockid_t) -> Option<f64> {
     (code == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
 }
 
-/// Sets the calling thread's timer slack in ns; the slack ends with the thread.
+/// Sets the calling thread's timer slack in ns, for the lifetime of the thread.
 pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     // SAFETY: PR_SET_TIMERSLACK takes a number and touches no memory.
     check_result(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) }.into())
@@ -69,19 +69,19 @@ pub fn set_timer_slack(ns: u64) -> io::Result<()> {
 
 /// The calling thread's timer slack in ns.
 pub fn timer_slack() -> Option<u64> {
-    // SAFETY: PR_GET_TIMERSLACK takes and touches nothing.
+    // SAFETY: PR_GET_TIMERSLACK takes no arguments and touches no memory.
     u64::try_from(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) }).ok()
 }
 
-/// Gives the calling thread SCHED_FIFO at `priority`; it ends with the thread.
+/// Sets the calling thread to SCHED_FIFO with `priority`, until the thread ends.
 pub fn set_fifo(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameters outlive the call; 0 is the calling thread.
     check_result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
 }
 
-/// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a version 1 cgroup starts without any real-time time, and then the
-/// kernel also refuses it to root (sched-rt-group.rst).
+/// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a version 1 cgroup starts without a real-time
+/// budget, and the kernel then refuses it even to root (sched-rt-group.rst).
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(
@@ -93,14 +93,14 @@ pub fn fifo_remedy() -> Text {
     }
 }
 
-/// Gives the calling thread the highest weight that ordinary threads may have; it ends with the thread.
+/// Sets the calling thread to the highest weight of ordinary threads, until the thread ends.
 pub fn set_highest_weight() -> io::Result<()> {
-    // SAFETY: takes numbers; 0 is the calling thread.
+    // SAFETY: the call only takes integers; 0 is the calling thread.
     check_result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
 }
 
-/// Disables all idle states with an exit latency of more than this many microseconds while the file is open: closing it, even by dying,
-/// ends the request (Documentation/power/pm_qos_interface.rst).
+/// Disables all idle states with an exit latency of more than this many microseconds while the file is open: closing
+/// it, even by exiting, ends the request (Documentation/power/pm_qos_interface.rst).
 pub fn hold_idle_states(us: i32) -> io::Result<File> {
     let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
     file.write_all(&us.to_ne_bytes())?;

@@ -1,11 +1,11 @@
-//! The user as whom this process runs and creates files.
+//! The user under which this process runs and creates files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The effective user's number.
+/// The effective UID.
 pub fn effective_user() -> u32 {
-    // SAFETY: geteuid takes and touches nothing.
+    // SAFETY: geteuid takes no arguments and touches no memory.
     unsafe { libc::geteuid() }
 }
 
@@ -14,15 +14,16 @@ pub fn is_root() -> bool {
     effective_user() == 0
 }
 
-/// Whether a file with this owner belongs to the current user or root: programs named in other users' files are not run.
+/// Whether a file with this owner belongs to the current user or root. Programs named in other users' files are not
+/// run.
 pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
 }
 
-/// Whether someone other than root and this user may change what is at a path: a folder on the way, or a link, is theirs, or everyone may
-/// write there.
+/// Whether someone other than root and this user may change the file at a path, because a directory or link in the path
+/// belongs to them, or everyone may write there.
 pub fn others_may_change(path: &Path) -> bool {
-    // In a user namespace root has its user's powers alone, and most owners have no number.
+    // In a user namespace, root only has the permissions of its user, and most owners have no UID.
     let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]) {
         return false;
@@ -42,16 +43,16 @@ pub fn others_may_change(path: &Path) -> bool {
 /// The user who ran sudo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invoker {
-    /// The user's number.
+    /// The user's UID.
     pub user: u32,
-    /// The number of the user's group.
+    /// The user's GID.
     pub group: u32,
-    /// The user's home.
+    /// The user's home directory.
     pub home: PathBuf,
 }
 
 impl Invoker {
-    /// The user who runs this as root through sudo; `None` without sudo, or if the user has no home.
+    /// The user who runs this program as root through sudo; `None` without sudo, or if the user has no home directory.
     pub fn of_sudo() -> Option<Self> {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
         let (user, group) = (number("SUDO_UID").filter(|user| *user != 0 && is_root())?, number("SUDO_GID")?);
@@ -59,26 +60,27 @@ impl Invoker {
         Some(Self { user, group, home })
     }
 
-    /// Until this is dropped, this thread creates and opens files as that user.
+    /// Makes this thread create and open files as that user until the result is dropped.
     pub fn assume(&self) -> Assumed {
         set_file_owner(self.user, self.group);
         Assumed(())
     }
 }
 
-/// Files are another user's.
+/// While this exists, files are created as another user.
 pub struct Assumed(());
 
 impl Drop for Assumed {
     fn drop(&mut self) {
-        // SAFETY: getegid takes and touches nothing.
+        // SAFETY: getegid takes no arguments and touches no memory.
         set_file_owner(effective_user(), unsafe { libc::getegid() });
     }
 }
 
-/// Sets the user as whom this thread creates and opens files. Root's right to set it (CAP_SETUID, CAP_SETGID) stays through both.
+/// Sets the user as whom this thread creates and opens files. Root keeps the permission to change it again (CAP_SETUID,
+/// CAP_SETGID).
 fn set_file_owner(user: u32, group: u32) {
-    // SAFETY: both take numbers and touch no memory of ours.
+    // SAFETY: both calls only take integers and touch no memory.
     unsafe {
         libc::setfsgid(group);
         libc::setfsuid(user);
@@ -92,12 +94,12 @@ pub fn user_name() -> String {
     name_of(effective_user(), &passwd).map_or_else(|| effective_user().to_string(), str::to_owned)
 }
 
-/// The name of a user, by the lines of /etc/passwd.
+/// The name of a user, from the lines of /etc/passwd.
 pub fn name_of(user: u32, passwd: &str) -> Option<&str> {
     field_of(user, passwd, 0)
 }
 
-/// The home of a user, by the lines of /etc/passwd.
+/// The home directory of a user, from the lines of /etc/passwd.
 fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
     field_of(user, passwd, 5).map(PathBuf::from).filter(|home| home.is_dir())
 }
@@ -169,7 +171,7 @@ mod tests {
         let invoker = Invoker { user: 65_534, group: 65_533, home: "/".into() };
         let assumed = invoker.assume();
         assert_eq!(made("theirs"), (65_534, 65_533));
-        // Root's powers over files are not the user's.
+        // The user does not have root's file permissions.
         assert!(std::fs::read_dir(&private).is_err());
         drop(assumed);
         assert!(std::fs::read_dir(&private).is_ok());

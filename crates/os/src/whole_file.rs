@@ -1,4 +1,4 @@
-//! Files written atomically: a temporary file beside them, synced, then renamed.
+//! Writes files atomically: a temporary file in the same directory is synced and then renamed.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, Permissions};
@@ -12,36 +12,36 @@ use record::text;
 
 use crate::user::Invoker;
 
-/// How often to check for a reader of a pipe.
+/// The interval between checks for a reader of a pipe.
 const READER: Duration = Duration::from_millis(20);
 
 /// A file that cannot be written.
 #[derive(Debug)]
 pub struct CannotWrite {
-    /// Where it should have been.
+    /// The intended path.
     pub path: PathBuf,
     /// The system's error.
     pub error: Error,
-    /// Where its text was saved instead.
+    /// The path at which its text was saved instead.
     pub saved: Option<PathBuf>,
 }
 
-/// Writes files. The program's own folder is created if it is missing, and belongs to the user who ran sudo.
+/// Writes files. The program's own directory is created if it is missing, and belongs to the user who ran sudo.
 #[derive(Debug, Default)]
 pub struct Writer {
-    /// The program's own folder.
+    /// The program's own directory.
     pub own: Option<PathBuf>,
-    /// Its owner, if not us.
+    /// Its owner, if different from the current user.
     pub owner: Option<Invoker>,
 }
 
 impl Writer {
-    /// Checks before a run that a file can be written at `path`, so that the measurement is not lost.
+    /// Checks before a run that a file can be written at `path`, to avoid losing the measurement.
     pub fn check(&self, path: &Path) -> Result<(), CannotWrite> {
         let _owner = self.assume(path);
         let check = || {
             if self.is_written_to(path)? {
-                // The reader of a pipe that is opened and closed has reached its end.
+                // If a pipe is opened and closed, its reader reaches the end of file.
                 return if is_pipe(path) { Ok(()) } else { open_special(path).map(drop) };
             }
             in_the_way(path)?;
@@ -52,12 +52,12 @@ impl Writer {
         check().map_err(|error| cannot(path, error))
     }
 
-    /// Writes `text` to `path`: afterwards there is the old file or the new one, never half of it.
+    /// Writes `text` to `path`: afterwards, the file is either the old or the new one, never a partial one.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, true)
     }
 
-    /// As [`Self::write`], for repeatedly written files: it waits neither for a disk nor for a pipe's reader.
+    /// Like [`Self::write`], for repeatedly written files: it waits neither for a disk nor for a pipe's reader.
     pub fn refresh(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, false)
     }
@@ -73,7 +73,7 @@ impl Writer {
             in_the_way(path)?;
             let target = self.target(path);
             let file = self.staged(folder_of(&target), text, waits)?;
-            // Permissions stay as they were, as with a shell's redirection.
+            // Permissions are preserved, as with a shell's redirection.
             if let Some(before) = target.symlink_metadata().ok().filter(Metadata::is_file) {
                 file.as_file().set_permissions(before.permissions())?;
             }
@@ -82,8 +82,9 @@ impl Writer {
         write().map_err(|error| cannot(path, error))
     }
 
-    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If that can no longer be written
-    /// to, it goes to the temporary folder. That is still an error, because users would not look for it there, but nothing is lost.
+    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If
+    /// that is no longer writable, the measurement is saved in the temporary directory. This is still an error, because
+    /// users would not look for it there, but nothing is lost.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -101,7 +102,8 @@ impl Writer {
         })
     }
 
-    /// Writes under a name of our own, which another run in the same second may have taken: then a number is added. Returns the name.
+    /// Writes to a generated name. If another run in the same second has already used that name, a number is added.
+    /// Returns the name.
     fn write_beside_others(&self, path: &Path, text: &str) -> Result<PathBuf, CannotWrite> {
         let _owner = self.assume(path);
         let failed = |error| cannot(path, error);
@@ -121,7 +123,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The file already exists, or the folder is not writable.
+    /// The file already exists, or the directory is not writable.
     pub(crate) fn write_secret(&self, path: &Path, text: &str) -> std::io::Result<()> {
         if path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -135,22 +137,25 @@ impl Writer {
         file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
-    /// The file to replace: the target of a link if the user named the link; in our own folder the link itself, because someone else created it.
+    /// The file to replace: the target of a link if the user named the link; in our own directory, the link itself,
+    /// because someone else created it.
     fn target(&self, path: &Path) -> PathBuf {
         if self.is_own(path) { path.to_owned() } else { behind_links(path) }
     }
 
-    /// Until this is dropped, files are created as the owner of the folder of `path`.
+    /// Makes this thread create files as the owner of the directory of `path` until the result is dropped.
     pub fn assume(&self, path: &Path) -> Option<crate::user::Assumed> {
         self.owner.as_ref().filter(|_| self.is_own(path)).map(Invoker::assume)
     }
 
-    /// Whether it is in the program's own folder.
+    /// Whether the path is in the program's own directory.
     fn is_own(&self, path: &Path) -> bool {
         self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 
-    /// Whether it is a device or a pipe, which is written to, not replaced. In our own folder none is expected: we would wait for a pipe.
+    /// Whether it is a device or a pipe, which is written to rather than
+    /// replaced. None is expected in our own directory,
+    /// where a pipe would block us.
     fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
         match is_special(path) {
             true if self.is_own(path) => Err(Error::other(text!("it is not a regular file").to_string())),
@@ -158,7 +163,8 @@ impl Writer {
         }
     }
 
-    /// Makes sure that a folder exists. Our own is created; a missing one named by the user is more likely misspelt.
+    /// Makes sure that a directory exists. Our own is created; if one specified by the user is missing, it is probably
+    /// misspelled.
     fn have(&self, folder: &Path) -> std::io::Result<()> {
         if self.is_own(folder) {
             return std::fs::create_dir_all(folder);
@@ -176,7 +182,7 @@ impl Writer {
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
-        // The file's own error does not name the temporary file.
+        // The error of the file does not mention the temporary file.
         file.as_file_mut().write_all(text.as_bytes())?;
         if waits {
             file.as_file().sync_all()?;
@@ -185,7 +191,7 @@ impl Writer {
     }
 }
 
-/// A name like `path` that no file has yet, so that messages before writing have the right name.
+/// A name like `path` that no file has yet, so that messages before writing contain the right name.
 pub fn free_name(path: &Path) -> PathBuf {
     let mut names =
         (1..1000).map(|number| if number == 1 { path.to_owned() } else { numbered(path, number) });
@@ -199,7 +205,7 @@ fn cannot(path: &Path, error: Error) -> CannotWrite {
 /// The prefix of temporary files.
 const UNFINISHED: &str = ".linespeed-unfinished-";
 
-/// Removes files and folders with this prefix that killed runs left behind: those in use are locked.
+/// Removes files and directories with this prefix that killed runs left behind; those in use are locked.
 pub fn clear_killed(place: &Path, prefix: &str) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
@@ -222,20 +228,20 @@ pub fn clear_killed(place: &Path, prefix: &str) {
     }
 }
 
-/// Whether a file is not just being created by a run that has yet to lock it.
+/// Whether a file is old enough that it is not just being created by a run that has not locked it yet.
 fn is_old(data: &Metadata) -> bool {
     let age = data.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age > Duration::from_secs(2))
 }
 
-/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is the system's own, since the name of a
-/// temporary file would only confuse.
+/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is that of the system,
+/// because the name of a temporary file would only confuse.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     clear_killed(folder, UNFINISHED);
     let mut system = None;
     let made = tempfile::Builder::new().prefix(UNFINISHED).make_in(folder, |path| {
         let made = File::options().read(true).write(true).create_new(true).open(path);
-        // If the file system has no locks, nobody removes unfinished files.
+        // If the file system does not support locks, unfinished files are never removed.
         made.inspect(|file| drop(file.try_lock())).inspect_err(|error| system = error.raw_os_error())
     });
     made.map_err(|error| system.map_or(error, Error::from_raw_os_error))
@@ -248,7 +254,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{ending}"))
 }
 
-/// The target of a symbolic link: it is replaced, as a shell's redirection would.
+/// The target of a symbolic link, which is replaced as by a shell redirection.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // The kernel follows at most 40 links.
@@ -261,13 +267,13 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-/// An error that names the obstacle if the system's message would not.
+/// An error that describes the obstacle, if the system's message would not.
 fn in_the_way(path: &Path) -> std::io::Result<()> {
     if path.is_dir() {
-        return Err(Error::other(text!("it is a folder").to_string()));
+        return Err(Error::other(text!("it is a directory").to_string()));
     }
     match folder_of(path).ancestors().find(|above| above.exists()).filter(|above| !above.is_dir()) {
-        Some(file) => Err(Error::other(text!("{file} is not a folder", file = visible(file)).to_string())),
+        Some(file) => Err(Error::other(text!("{file} is not a directory", file = visible(file)).to_string())),
         None => Ok(()),
     }
 }
@@ -276,12 +282,13 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Opens a device or a pipe for writing. Waits for the reader of a pipe until a signal asks to stop.
+/// Opens a device or a pipe for writing. Waits for the reader of a pipe until a signal requests a stop.
 fn open_special(path: &Path) -> std::io::Result<File> {
     let open = |flags| File::options().write(true).custom_flags(flags).open(path);
     while is_pipe(path) {
         match open(libc::O_NONBLOCK) {
-            // It stays open until the other is: the reader of a pipe without writers has reached its end.
+            // It stays open until the other one is open, because the reader of a pipe without writers reaches the end
+            // of file.
             Ok(_first) => return open(0),
             Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
             Err(_) if crate::signals::is_asked() => {
@@ -312,7 +319,7 @@ mod tests {
         let (folder, writer) = (tempfile::tempdir().unwrap(), Writer::default());
         let path = folder.path().join("pipe");
         let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
-        // SAFETY: the name ends in a zero.
+        // SAFETY: the name ends with a zero byte.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         let reader = std::thread::spawn({
             let path = path.clone();
@@ -415,6 +422,6 @@ mod tests {
     fn a_folder_in_the_way_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let message = Writer::default().check(folder.path()).unwrap_err().error.to_string();
-        assert!(message.contains("it is a folder"), "{message}");
+        assert!(message.contains("it is a directory"), "{message}");
     }
 }

@@ -1,6 +1,7 @@
-//! A whole guest that counts primes in its program and in its kernel: `cargo run -p linespeed-overhead --example full_guest
-//! KERNEL LINESPEED MODULE`, with a static linespeed and linespeed's module for that kernel. It boots on this machine's
-//! first two CPUs, under whatever runs it here, and looks at everything but times: those mean nothing where QEMU emulates.
+//! Boots a whole guest that counts primes in its program and in its kernel:
+//! `cargo run -p linespeed-overhead --example full_guest KERNEL LINESPEED MODULE`, with a static linespeed and
+//! linespeed's module for that kernel. The guest runs on this machine's first two CPUs, under KVM or emulation, and
+//! everything except times is checked: those are meaningless if QEMU emulates.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     for (name, failure) in &missing {
         println!("{name}: {}", failure.reason);
     }
-    // What is not bound needs a second CPU, and nothing else may be missing.
+    // Unpinned layers need a second CPU, and nothing else may be missing.
     let expected = if other.is_some() { 0 } else { 2 };
     let mut well = missing.len() == expected && missing.iter().all(|(name, _)| name.bound.is_none());
     for mut layer in rows {
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// All primes, portion by portion as `overhead` does it.
+/// Counts all primes, in the same portions as `overhead`.
 fn counted(layer: &mut dyn Layer) -> Result<u64, String> {
     let (name, mut found) = (layer.name(), 0);
     for portion in portions() {
@@ -59,7 +60,7 @@ fn counted(layer: &mut dyn Layer) -> Result<u64, String> {
         if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
             return Err(format!("times that cannot be: {pass:?}"));
         }
-        // In user mode the machine's kernel does not hide its interrupts; off, none reaches it.
+        // In user mode, the machine's kernel counts its interrupts; with interrupts off, there are none.
         if !name.interrupts && pass.disturbed.interrupts != Some(0) {
             return Err(format!("interrupts while they were off: {:?}", pass.disturbed));
         }

@@ -1,8 +1,8 @@
-//! What KVM this machine has, and the routine in its guests against the routine outside:
+//! Determines the kind of KVM on this machine, and compares the routine in its guests with the routine outside:
 //! `cargo run --release -p linespeed-overhead --example guest [both [MODULE.ko…]]`.
 //!
-//! With `both` it loads KVM's modules first, where they are named. It ends with 1 where a guest counted wrongly or ran
-//! other bytes, and with 3 where there is no guest at all, or with `both` not the two.
+//! With `both`, it first loads the given KVM modules. It exits with 1 if a guest counted incorrectly or ran different
+//! bytes, and with 3 if no guest runs or, with `both`, if not both guests run.
 
 use std::fs::File;
 use std::io;
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Loads a module of the kernel; one that is loaded already is none to load.
+/// Loads a kernel module, unless it is already loaded.
 fn load(path: &str) -> io::Result<()> {
     let file = File::open(path)?;
     // SAFETY: the descriptor is open, and the parameters end with a zero byte.

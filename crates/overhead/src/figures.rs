@@ -1,4 +1,4 @@
-//! Passes as results: a sample is a pass in core cycles, with concurrent events.
+//! Converts passes to results: a sample is the duration of a pass in core cycles, with concurrent events.
 
 use kernels::primes;
 use record::DetailKey;
@@ -11,12 +11,12 @@ use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, metrics, te
 use crate::kvm_guest::Kind;
 use crate::{Disturbed, LayerPasses, Pass, Timings};
 
-/// The relative standard deviation that passes on an idle machine stay below, as in the published comparison.
+/// Maximum relative standard deviation of passes on an idle machine, as in the published comparison.
 const STEADY: f64 = 0.003;
-/// A clock that differs by more before and after a portion has changed.
+/// Maximum difference of an unchanged clock before and after a portion.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// The results of every layer that ran; those of guests with the kind of KVM.
+/// The results of all layers that ran; those of guests include the kind of KVM.
 pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurement> {
     let figure = |row: &LayerPasses| match kvm.filter(|_| row.name.is_guest()) {
         Some(kvm) => measurement(row).with_detail(detail::KVM, kvm.word()),
@@ -25,7 +25,7 @@ pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurem
     timings.layers.iter().map(figure).collect()
 }
 
-/// What could not be measured, with its reason.
+/// The layers that could not be measured, with the reasons.
 pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
     let missing = timings.missing.iter().map(|(name, failure)| {
         let what = format!("overhead ({name})");
@@ -60,7 +60,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
     };
-    // Whole cycles: a portion has tens of millions.
+    // Rounded to whole cycles, because a portion has tens of millions.
     let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
@@ -83,7 +83,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// Counts for portions, by name in the details: events per second, or the share for times.
+/// Counts per portion, by their names in the details: events per second, or a share for times.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),
@@ -93,7 +93,7 @@ const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::STOLEN_SHARE, |disturbed| disturbed.stolen),
 ];
 
-/// The event rate, per second of the portions in which it could be counted; `None` if it never could.
+/// The event rate per second, over the portions in which the event could be counted; `None` if it never could.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {
@@ -127,7 +127,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {
-        return Some(text!("one pass does not show the variation between passes; use --rounds").into());
+        return Some(text!("a single pass does not show the variation between passes; use --rounds").into());
     };
     if variation <= STEADY {
         return None;
@@ -146,7 +146,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
         let in_passes = marked(Mark::Switched);
         causes.push(text!(
             "overhead-switched",
-            "something else ran on the CPU {times}, in {in_passes} of {passes} passes",
+            "other tasks ran on the CPU {times}, in {in_passes} of {passes} passes",
             times = times(switched)
         ));
     }
@@ -159,7 +159,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
         causes.push(text!("the clock changed in {seen} of {passes} passes"));
     }
     let extent = text!(
-        "passes vary by {variation} (less than {steady} on an idle machine)",
+        "passes vary by {variation} (below {steady} on an idle machine)",
         variation = Value::Share(variation),
         steady = Value::Share(STEADY)
     );

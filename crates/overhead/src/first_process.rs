@@ -1,5 +1,6 @@
-//! linespeed as the only program of a virtual machine, the lab's or that of `linespeed overhead`. As the first process, it mounts what it needs,
-//! measures as the kernel command line specifies, sends the results over a serial port, and powers the machine off.
+//! Runs linespeed as the only program of a virtual machine, of the lab or of `linespeed overhead`. As init, it mounts
+//! the required file systems, measures as specified on the kernel command line, sends the results over a serial port,
+//! and powers the machine off.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,10 +16,10 @@ use rustix::system::RebootCommand;
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
 use wire::{Kind, Orders};
 
-/// Where the kernel starts the program of an initramfs.
+/// The path at which the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// Mounts: type, folder, and whether the folder must be created. The first contains the instructions.
+/// Mounts: type, directory, and whether the directory must be created. The first one contains the instructions.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -28,29 +29,29 @@ const MOUNTS: [(&str, &str, bool); 6] = [
     ("cgroup2", "/sys/fs/cgroup", false),
 ];
 
-/// Whether the kernel started this process as the machine's first one. A container's first process does not count: its
-/// `/proc` is already mounted.
+/// Whether the kernel started this process as the machine's init. A container's init does not count: its `/proc` is
+/// already mounted.
 pub fn is_first_process() -> bool {
     std::process::id() == 1
         && std::env::args_os().next().is_some_and(|name| name == INIT)
         && !Path::new("/proc/self").exists()
 }
 
-/// Runs everything and powers off. Without orders it only prints that: then this is not a machine of the lab.
+/// Executes the orders and powers off. If there are none, because this is not a lab machine, it only prints that.
 pub fn run() -> ! {
     let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mount).collect();
     let orders = match read_orders() {
         Ok(orders) => orders,
         Err(error) => {
             eprintln!(
-                "linespeed (PID 1): no orders on the kernel command line: {error}; only the lab boots linespeed as PID 1"
+                "linespeed (PID 1): no instructions on the kernel command line: {error}; only the lab boots linespeed as PID 1"
             );
             std::process::exit(3);
         }
     };
     notes.extend(MOUNTS.iter().skip(1).filter_map(mount));
     if let Err(error) = obey(&orders, notes) {
-        // Only the console is left for output.
+        // Only the console remains for output.
         eprintln!("linespeed (PID 1): {error}");
     }
     power_off()
@@ -94,7 +95,7 @@ fn obey(orders: &Orders, mut notes: Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Counts primes in the ranges that the host requests, until it requests no more.
+/// Counts primes in the ranges requested by the host, until there are no more requests.
 fn count_primes(orders: &Orders, channel: &Channel) -> io::Result<()> {
     let path = format!("/dev/{}", orders.channel);
     // The channel has already configured the port.
@@ -124,15 +125,15 @@ fn start(arguments: &[String]) -> io::Result<Child> {
         .spawn()
 }
 
-/// Forwards the program's output until it ends, and returns how it ended.
+/// Forwards the program's output until it exits, and returns its exit status.
 fn attend(mut child: Child, channel: &Channel) -> String {
     let (output, error) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         scope.spawn(|| pass_on(output, Kind::Output, channel));
         scope.spawn(|| pass_on(error, Kind::Error, channel));
         let ended = wait(child.id());
-        // Processes it left behind would keep the pipes open.
-        // SAFETY: the call touches no memory; -1 from the first process means all others.
+        // Processes left behind by the program would keep the pipes open.
+        // SAFETY: the call touches no memory; -1 from init means all other processes.
         unsafe { libc::kill(-1, libc::SIGKILL) };
         ended
     })
@@ -185,7 +186,7 @@ impl Channel {
         opened().map(|port| Self(Mutex::new((port, 0)))).map_err(|error| with_path(path, &error))
     }
 
-    /// The host notices missing frames; nothing else can be notified.
+    /// Sends a frame. Errors are ignored: the host detects missing frames, and there is no other recipient.
     fn send(&self, kind: Kind, payload: &[u8]) {
         let mut channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (port, number) = &mut *channel;
@@ -218,7 +219,7 @@ fn take_offline(cpu: u32) -> Option<String> {
 fn power_off() -> ! {
     rustix::fs::sync();
     let _ = rustix::system::reboot(RebootCommand::PowerOff);
-    // The kernel panics when its first process ends, and the host sees that.
+    // The kernel panics when init exits, which the host detects.
     std::process::exit(3)
 }
 

@@ -1,4 +1,4 @@
-//! Kernel images and modules, known by their first bytes.
+//! Recognizes kernel images and modules by their first bytes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,20 +7,20 @@ use std::path::Path;
 /// The first bytes, which contain all magic numbers.
 const HEAD: u64 = 0x210;
 
-/// Rejects files that are not kernel images QEMU may boot, with what it is and the remedy.
+/// Rejects files that are not kernel images that QEMU can boot, with the actual file type and the remedy.
 ///
 /// # Errors
 ///
-/// It cannot be read, or its first bytes are not those of an image.
+/// The file cannot be read, or its first bytes are not those of an image.
 pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
     check(path, flag, is_kernel, ["is not a kernel image", "for instance /boot/vmlinuz-RELEASE"])
 }
 
-/// Rejects files that are not kernel modules of this architecture, with what it is and the remedy.
+/// Rejects files that are not kernel modules for this architecture, with the actual file type and the remedy.
 ///
 /// # Errors
 ///
-/// It cannot be read, or its first bytes are not those of a module.
+/// The file cannot be read, or its first bytes are not those of a module.
 pub fn check_module(path: &Path, flag: &str) -> Result<(), String> {
     let what = "is not an uncompressed kernel module (a relocatable ELF file, .ko)";
     check(path, flag, is_module, [what, "or omit it (--kernel builds one)"])
@@ -36,7 +36,7 @@ fn check(path: &Path, flag: &str, is_it: fn(&[u8]) -> bool, [what, hint]: [&str;
 
 /// The file's first bytes.
 fn head(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would be waited for, and cannot be read twice.
+    // Opening a pipe would block, and a pipe cannot be read twice.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
@@ -50,8 +50,8 @@ fn has(bytes: &[u8], at: usize, magic: &[u8]) -> bool {
     bytes.get(at..).is_some_and(|rest| rest.starts_with(magic))
 }
 
-/// Whether QEMU may boot what begins so: x86's image (Documentation/arch/x86/boot.rst), aarch64's (arm64/booting.rst), one with
-/// an EFI stub, one that gzip has compressed, U-Boot's, an ELF kernel.
+/// Whether QEMU can boot a file with these first bytes: an x86 image (Documentation/arch/x86/boot.rst), an aarch64
+/// image (arm64/booting.rst), an image with an EFI stub, a gzip-compressed image, a U-Boot image, or an ELF kernel.
 fn is_kernel(bytes: &[u8]) -> bool {
     let magics: [(usize, &[u8]); 6] = [
         (0x202, b"HdrS"),
@@ -64,7 +64,7 @@ fn is_kernel(bytes: &[u8]) -> bool {
     magics.iter().any(|(at, magic)| has(bytes, *at, magic))
 }
 
-/// Whether it is a relocatable ELF file (elf(5)); its order of bytes is the machine's, or it is another machine's.
+/// Whether it is a relocatable ELF file (elf(5)) with the byte order of this machine.
 fn is_module(bytes: &[u8]) -> bool {
     const ET_REL: u16 = 1;
     has(bytes, 0, b"\x7fELF") && has(bytes, 16, &ET_REL.to_ne_bytes())

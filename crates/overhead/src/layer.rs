@@ -1,4 +1,4 @@
-//! A layer: its place, a pass over the routine, and why it may be unavailable.
+//! Layers: the name, a pass over the routine, and the reason if a layer is unavailable.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,30 +6,30 @@ use std::ops::Range;
 use record::Unavailable;
 use serde::{Deserialize, Serialize};
 
-/// The layer that repeats the user program: its difference is noise.
+/// The layer that repeats the user program: its difference from the first one is noise.
 pub const AGAIN: &str = "user again";
 /// The prefix of a guest's layers.
 const GUEST: &str = "guest";
 /// The user program with real-time priority.
 pub const REAL_TIME: &str = "user real-time";
 
-/// The offset of an address in its page; pages of 4 KiB, the smallest on any machine.
+/// The offset of an address in its 4 KiB page, the smallest page size of any machine.
 pub fn page_offset(address: u64) -> u16 {
     (address % 4096) as u16
 }
 
-/// One portion of the routine, as a layer ran it.
+/// One portion of the routine, as run by a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
     /// Primes in the requested range.
     pub primes: u64,
-    /// How long it took, by the invariant counter ([`crate::Ticks`]): the same clock for all layers.
+    /// Its duration on the invariant counter ([`crate::Ticks`]), which is the clock of all layers.
     pub seconds: f64,
-    /// The core's clock, from dependent adds on the same CPU just before and after: their mean, Hz.
+    /// The core's clock, Hz: the mean of readings with dependent adds on the same CPU right before and after.
     pub clock: f64,
-    /// The difference of those two, as a share of their mean.
+    /// The difference of those two readings, relative to their mean.
     pub clock_moved: f64,
-    /// CRC-32 ([`crate::crc32`]) of the routine's bytes where they ran.
+    /// CRC-32 ([`crate::crc32`]) of the routine's bytes as executed.
     pub crc: u32,
     /// The routine's offset in its page.
     pub page_offset: u16,
@@ -39,14 +39,14 @@ pub struct Pass {
     /// The CPU at the end.
     #[serde(skip)]
     pub cpu_to: Option<u32>,
-    /// What disturbed it.
+    /// Events that disturbed it.
     pub disturbed: Disturbed,
 }
 
-/// What happened during a portion; `None` if it cannot be counted.
+/// Events during a portion; `None` if they cannot be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbed {
-    /// Interrupts of its CPU, including the timer's.
+    /// Interrupts on its CPU, including timer interrupts.
     pub interrupts: Option<u64>,
     /// Softirqs of its CPU.
     pub softirqs: Option<u64>,
@@ -56,18 +56,18 @@ pub struct Disturbed {
     pub voluntary: Option<u64>,
     /// Migrations between CPUs.
     pub migrations: Option<u64>,
-    /// Time that the hypervisor stole from its CPU, seconds; the kernel counts it in steps of 10 ms.
+    /// Steal time of its CPU, seconds; the kernel counts it in steps of 10 ms.
     #[serde(skip)]
     pub stolen: Option<f64>,
 }
 
-/// A layer's place: the labels of `layer.time`.
+/// A layer's name: the labels of `layer.time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
-    /// `user`, `user again` (the same once more, for the noise floor), `user real-time`, `kernel`, `guest user`,
+    /// `user`, `user again` (the same repeated, for the noise floor), `user real-time`, `kernel`, `guest user`,
     /// `guest kernel`, `guest OS user`.
     pub layer: &'static str,
-    /// The CPU that it is pinned to; `None` if the scheduler places it.
+    /// The CPU to which it is pinned; `None` if the scheduler places it.
     pub bound: Option<u32>,
     /// Whether interrupts reach it.
     pub interrupts: bool,
@@ -91,21 +91,21 @@ impl fmt::Display for LayerName {
     }
 }
 
-/// A place where the routine can run. All its setup is reverted when it is dropped.
+/// A layer in which the routine can run. All its setup is reverted when it is dropped.
 pub trait Layer {
-    /// Its place.
+    /// Its name.
     fn name(&self) -> LayerName;
 
-    /// Counts the primes of a range there, taking from milliseconds to tenths of a second. The caller sleeps while the
-    /// layer's own thread works.
+    /// Counts the primes of a range in this layer, which takes milliseconds to tenths of a second. The caller sleeps
+    /// while the layer's thread works.
     ///
     /// # Errors
     ///
-    /// The reason it cannot run; the layer is then left out with this reason.
+    /// The reason why it cannot run; the layer is then omitted with this reason.
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
 }
 
-/// The layers tried: the running ones, and the unavailable ones.
+/// All layers that were tried: running and unavailable ones.
 #[derive(Default)]
 pub struct Layers {
     /// The running ones.
@@ -115,7 +115,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Adds a layer, or why it is unavailable.
+    /// Adds a layer, or the reason why it is unavailable.
     pub fn push<L: Layer + 'static>(&mut self, name: LayerName, layer: Result<L, Unavailable>) {
         match layer {
             Ok(layer) => self.running.push(Box::new(layer)),
@@ -123,7 +123,7 @@ impl Layers {
         }
     }
 
-    /// Adds others.
+    /// Adds other layers.
     pub fn extend(&mut self, others: Layers) {
         self.running.extend(others.running);
         self.missing.extend(others.missing);

@@ -1,4 +1,4 @@
-//! The thread on which a layer runs its portions: it sleeps between them, like a program that waits for work.
+//! The thread on which a layer runs its portions. Between portions, it sleeps like a program that waits for work.
 
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,12 +11,12 @@ use record::{Template, text};
 
 use super::Unavailable;
 
-/// How long a thread may take to leave its work after a request.
+/// Maximum time for a thread to stop working after a request.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often to check for a signal to stop.
+/// The interval between checks for a stop signal.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Something that a thread does with what it owns.
+/// A piece of work that a thread does with the resources that it owns.
 type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 /// A thread that owns the resources of a layer, and works with them on request.
@@ -24,28 +24,29 @@ type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 pub(crate) struct LayerThread<S> {
     orders: Option<Sender<Order<S>>>,
     thread: Option<JoinHandle<()>>,
-    /// Why it has stopped working.
+    /// The reason why it has stopped working.
     over: Option<Unavailable>,
 }
 
-/// How long to wait for an answer from a thread that may hang.
+/// The conditions for waiting for an answer from a thread that may hang.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
-    /// What is waited for, in words.
+    /// A description of the awaited event.
     pub(crate) what: String,
     pub(crate) limit: Duration,
-    /// A signal to stop also ends the waiting.
+    /// A stop signal, which also ends the waiting.
     pub(crate) stop: &'static Stop,
-    /// The signal that gets the thread out of its work.
+    /// The signal that interrupts the thread's work.
     pub(crate) interrupt: libc::c_int,
 }
 
 impl<S: 'static> LayerThread<S> {
-    /// Starts the thread. `prepare` creates there what it owns. Without patience it is waited for indefinitely.
+    /// Starts the thread, on which `prepare` creates the resources that it owns. Without `patience`, the caller waits
+    /// for it indefinitely.
     ///
     /// # Errors
     ///
-    /// The error of `prepare`; or no thread can be started.
+    /// The error of `prepare`, or no thread can be started.
     pub(crate) fn start(
         patience: Option<&Patience>,
         prepare: impl FnOnce() -> Result<S, Unavailable> + Send + 'static,
@@ -57,7 +58,7 @@ impl<S: 'static> LayerThread<S> {
                 Ok(own) => (Some(own), Ok(())),
                 Err(failure) => (None, Err(failure)),
             };
-            // The caller may have given up.
+            // The caller may have stopped waiting.
             if let (true, Some(own)) = (ready.send(done).is_ok(), &mut own) {
                 received.into_iter().for_each(|order| order(own));
             }
@@ -70,11 +71,12 @@ impl<S: 'static> LayerThread<S> {
         Ok(started)
     }
 
-    /// Has the thread do something, and sleeps until it is done. After a failure it does nothing any more.
+    /// Lets the thread do a piece of work, and sleeps until it is done. After a failure, the thread does no further
+    /// work.
     ///
     /// # Errors
     ///
-    /// The error of the work; or the thread has ended or was given up.
+    /// The error of the work, or the thread has ended or was abandoned.
     pub(crate) fn run<R: Send + 'static>(
         &mut self,
         patience: Option<&Patience>,
@@ -87,7 +89,7 @@ impl<S: 'static> LayerThread<S> {
         let order: Order<S> = Box::new(move |own| {
             let _ = sender.send(work(own));
         });
-        // A thread that has ended drops the order, and with it the channel for its answer.
+        // A thread that has ended drops the order together with the channel for its answer.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }
@@ -122,12 +124,12 @@ impl<S: 'static> LayerThread<S> {
     /// Interrupts a thread that did not answer in time, or whose answer is no longer needed.
     fn give_up<R>(&mut self, patience: &Patience, answer: &Receiver<R>) -> Unavailable {
         if let Some(thread) = &self.thread {
-            // SAFETY: the thread has not been joined, so that its handle is valid. Everywhere but in its work it has the signal blocked,
-            // and if that fails it is ignored.
+            // SAFETY: the thread has not been joined, so its handle is valid. The signal is blocked except during the
+            // thread's work, or ignored if blocking fails.
             unsafe { libc::pthread_kill(thread.as_pthread_t(), patience.interrupt) };
         }
         let end = if matches!(answer.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
-            // It hangs in the kernel: let go, it ends with the process.
+            // It hangs in the kernel: if detached, it ends with the process.
             self.thread = None;
             text!("the guest cannot be stopped")
         } else {

@@ -1,8 +1,9 @@
-//! One routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not, with
-//! interrupts or without. Identical code runs everywhere, so that a step between two layers only costs what differs
-//! between them.
+//! Runs one routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not,
+//! with or without interrupts. Identical code runs in all layers, so that the cost of a step between two layers is only
+//! due to their differences.
 //!
-//! A layer makes a pass in portions, so that layers alternate every few milliseconds and drift affects all alike.
+//! A layer runs a pass in portions, so that layers alternate every few milliseconds and drift affects all layers
+//! equally.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

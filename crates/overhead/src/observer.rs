@@ -1,4 +1,4 @@
-//! Observes a portion: the core's clock just before and after, and disturbances of the thread.
+//! Observes a portion: the core's clock right before and after, and disturbances of the thread.
 
 use kernels::chain;
 
@@ -11,12 +11,12 @@ use os::procfs::USER_HZ;
 /// Duration of one clock reading, seconds: long compared with a counter reading (30 ns), short compared with a timer
 /// tick.
 const LOOK: f64 = 100e-6;
-/// Readings of which the fastest counts: an interruption of one must not look like a slow clock.
+/// Number of readings, of which the fastest counts, so that an interruption does not look like a slow clock.
 const LOOKS: usize = 4;
-/// An idle core needs this long to reach its clock again.
+/// Time that an idle core needs to reach its clock again.
 const WAKING: f64 = 500e-6;
 
-/// Observes portions that the calling thread runs.
+/// Observes slices run by the calling thread.
 #[derive(Debug)]
 pub struct Observer {
     ticks: Ticks,
@@ -36,7 +36,7 @@ impl CpuCounts {
         Self { cpu, files: [Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu)] }
     }
 
-    /// Interrupts, softirqs and stolen ticks until now.
+    /// Interrupts, softirqs and stolen ticks so far.
     pub(crate) fn read(&mut self) -> [Option<u64>; 3] {
         let read = |file: &mut Option<Interrupts>| file.as_mut().and_then(Interrupts::read);
         let [interrupts, softirqs] = self.files.each_mut().map(read);
@@ -44,7 +44,7 @@ impl CpuCounts {
     }
 }
 
-/// How much each count grew, if it is known and did not fall.
+/// The increase of each count, if it is known and did not decrease.
 pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64>; N]) -> [Option<u64>; N] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
@@ -53,7 +53,7 @@ pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
     of_cpu: [Option<u64>; 3],
-    /// Switches of the thread, involuntary and voluntary, and migrations.
+    /// Involuntary and voluntary context switches of the thread, and migrations.
     of_thread: [Option<u64>; 3],
 }
 
@@ -63,7 +63,7 @@ impl Observer {
         Self { ticks, counts: None }
     }
 
-    /// Runs `work` on the calling thread and observes it. The caller adds the results of `work` to the pass.
+    /// Runs `work` on the calling thread while observing. The caller adds the results of `work` to the pass.
     pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Pass) {
         self.wake();
         let cpu_from = os::current_cpu();
@@ -72,7 +72,7 @@ impl Observer {
         let from = self.ticks.now();
         let result = work();
         let seconds = self.ticks.since(from);
-        // Before the second clock reading, whose cost is then not counted as a disturbance.
+        // Read before the second clock reading, so that the cost of that reading does not count as a disturbance.
         let cpu_to = os::current_cpu();
         let clock_after = self.clock();
         let after = self.read_counts(cpu_from);
@@ -89,7 +89,7 @@ impl Observer {
         (result, pass)
     }
 
-    /// Keeps the core busy until it reaches its clock: the thread has slept until now.
+    /// Keeps the core busy until it reaches its clock, because the thread has slept until now.
     fn wake(&self) {
         let from = self.ticks.now();
         while self.ticks.since(from) < WAKING {
@@ -97,10 +97,10 @@ impl Observer {
         }
     }
 
-    /// The core's clock now, Hz: the fastest of some readings.
+    /// The core's current clock, Hz: the fastest of some readings.
     fn clock(&self) -> f64 {
         let operations = u64::from(chain::ADD.work.operations);
-        // A first, short reading, which does not count, sets the length.
+        // A short first reading, which does not count, determines the length.
         let rough = watch::look_at_clock();
         let iterations = ((LOOK * rough) as u64 / operations).max(1);
         let fastest = (0..LOOKS)
@@ -131,17 +131,17 @@ impl Observer {
     }
 }
 
-/// What happened between two readings on a thread that was on these CPUs.
+/// Events between two readings for a thread that was on these CPUs.
 fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
     let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
     let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
-        // Without the scheduler's count a thread that is back on its CPU may have been elsewhere.
+        // Without the scheduler's count, a thread that is back on its CPU may have run on another one.
         None => (moved > 0).then_some(moved),
     };
-    // A CPU's counts mean little for a thread that was elsewhere part of the time.
+    // A CPU's counts mean little for a thread that ran on another CPU part of the time.
     let here = migrations.unwrap_or(0) == 0;
     Disturbed {
         interrupts: interrupts.filter(|_| here),

@@ -1,4 +1,5 @@
-//! Runs layers alternately: portion by portion, forwards and backwards, with checks of everything that makes them comparable.
+//! Runs layers alternately, portion by portion, in forward and backward order, and checks all conditions that make them
+//! comparable.
 
 use record::text;
 use std::ops::Range;
@@ -11,28 +12,28 @@ use measure::there_and_back;
 use super::{Layer, LayerName, Pass, Unavailable, crc32, page_offset};
 use os::Stop;
 
-/// Portions of a pass. Each takes some 20 ms: several ticks of the kernel's timer, and short compared with drift.
+/// Portions per pass. Each takes about 20 ms: several timer ticks, and short compared with drift.
 pub const PORTIONS: usize = 16;
 /// Maximum number of passes.
 pub const MOST_ROUNDS: usize = 1_000;
-/// The fewest passes, even beyond the given time: fewer do not show their spread.
+/// Minimum number of passes, even beyond the given time, because fewer do not show the spread.
 const LEAST_ROUNDS: usize = 3;
 
-/// How long to continue.
+/// The number of passes to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// This many passes of each layer.
     Rounds(usize),
-    /// As many as fit into this many seconds, including a first one for warm-up.
+    /// As many passes as fit into this many seconds, including a first one for warm-up.
     Seconds(f64),
 }
 
-/// A layer that ran: its passes, each with its portions in order.
+/// The passes of a layer that ran, each with its portions in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPasses {
     /// Its place.
     pub name: LayerName,
-    /// Passes, each of [`PORTIONS`].
+    /// Passes, each of [`PORTIONS`] slices.
     pub passes: Vec<Vec<Pass>>,
 }
 
@@ -43,11 +44,12 @@ pub struct Timings {
     pub layers: Vec<LayerPasses>,
     /// Layers that were unavailable or ended early.
     pub missing: Vec<(LayerName, Unavailable)>,
-    /// The signal that interrupted it.
+    /// The signal that interrupted the run.
     pub interrupted: Option<i32>,
 }
 
-/// The ranges of a pass. Divisions grow as n to the power of 3/2, so that all take about as long.
+/// The ranges of a pass. The number of divisions grows as n to the power of 3/2; the ranges are chosen so that all
+/// portions take about equally long.
 pub fn portions() -> Vec<Range<u64>> {
     let end = |part: usize| match part {
         PORTIONS => primes::LIMIT,
@@ -60,19 +62,20 @@ pub fn portions() -> Vec<Range<u64>> {
 struct Runner {
     layer: Box<dyn Layer>,
     row: LayerPasses,
-    /// Primes of each portion, from the first pass.
+    /// Primes of each slice, from the first pass.
     known: Vec<u64>,
     current: Vec<Pass>,
-    /// Why it has stopped.
+    /// The reason why it has stopped.
     failure: Option<Unavailable>,
 }
 
-/// Runs the layers alternately. `at` is called with the number of portions each has done, and of how many.
+/// Runs the layers alternately. `at` is called with the number of portions that each layer has completed, and the total
+/// number.
 ///
 /// # Errors
 ///
-/// A layer ran different bytes from the others, at a different page offset, or counted different primes: one line with the reason. Then no result
-/// of the run may be shown.
+/// A layer ran different bytes than the others, at a different page offset, or counted a different number of primes:
+/// one line with the reason. In this case, no result of the run may be shown.
 pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
@@ -98,7 +101,7 @@ pub fn run_rounds(
         }
         for (part, range) in portions.iter().enumerate() {
             let turn = round * PORTIONS + part;
-            // Forth and back: steady drift affects both sides of each pair alike.
+            // Forward and backward, so that steady drift affects both sides of each pair equally.
             for index in there_and_back(turn, runners.len()) {
                 if !runners[index].take_turn(range, part, stop)? {
                     break 'rounds;
@@ -122,7 +125,7 @@ pub fn run_rounds(
 }
 
 impl Effort {
-    /// The number of passes if one of every layer takes this many seconds in total.
+    /// The number of passes if one pass of every layer takes this many seconds in total.
     fn rounds(self, one: f64) -> usize {
         match self {
             Effort::Rounds(rounds) => rounds,
@@ -133,7 +136,8 @@ impl Effort {
         }
     }
 
-    /// Whether the time is over after this many passes with this total duration: others may have slowed them.
+    /// Whether the time is over after this many passes with this total duration, because other processes may have
+    /// slowed them down.
     fn is_over(self, rounds: usize, elapsed: f64) -> bool {
         match self {
             Effort::Rounds(_) => false,
@@ -152,7 +156,7 @@ impl Effort {
 pub struct Mismatch {
     /// The layer.
     pub layer: LayerName,
-    /// What it did instead, in words.
+    /// A description of what it did instead.
     pub did: String,
 }
 
@@ -162,7 +166,8 @@ impl Runner {
         Self { layer, row, known: Vec::new(), current: Vec::new(), failure: None }
     }
 
-    /// A whole pass that warms up, measures the duration of one, and checks that it is the same routine. `false` if a signal came.
+    /// Runs a complete pass for warm-up, which measures the duration of a pass and checks that all layers run the same
+    /// routine. `false` if a signal was received.
     fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<bool, Mismatch> {
         for (part, range) in portions.iter().enumerate() {
             if !self.take_turn(range, part, stop)? {
@@ -175,13 +180,13 @@ impl Runner {
             return Ok(true);
         }
         Err(self.mismatch(format!(
-            "counted {found} primes below {}, but there are {}: it did different work, so its result is discarded",
+            "counted {found} primes below {}, but there are {}: the work differs, so the result is discarded",
             primes::LIMIT,
             primes::KNOWN
         )))
     }
 
-    /// Runs a portion, unless one failed before. `false` if a signal came, which also ends a layer's work.
+    /// Runs a portion, unless a previous one failed. `false` if a signal was received, which also ends a layer's work.
     fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
         if stop.signal().is_some() {
             return Ok(false);
@@ -200,7 +205,7 @@ impl Runner {
         Mismatch { layer: self.row.name, did }
     }
 
-    /// A portion, or why the layer stops.
+    /// Runs a portion, or returns the reason why the layer stops.
     fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Result<Pass, Unavailable>, Mismatch> {
         let pass = match self.layer.pass(range.clone()) {
             Ok(pass) => pass,
@@ -225,7 +230,7 @@ impl Runner {
         if pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite() {
             return Ok(Ok(pass));
         }
-        Ok(Err(text!("the cycle counter stopped or went backwards during a portion").into()))
+        Ok(Err(text!("the cycle counter stopped or went backwards during a slice").into()))
     }
 }
 
@@ -236,7 +241,7 @@ mod tests {
     use super::*;
     use crate::Disturbed;
 
-    /// The primes of a portion, each of which is counted once for all tests.
+    /// The number of primes in a portion, which is counted once for all tests.
     fn counted(range: &Range<u64>) -> u64 {
         static COUNTED: OnceLock<Vec<u64>> = OnceLock::new();
         let counted = COUNTED
@@ -244,7 +249,7 @@ mod tests {
         counted[portions().iter().position(|part| part == range).unwrap()]
     }
 
-    /// What a test layer does to the n-th requested portion.
+    /// The modification that a test layer makes to the n-th requested portion.
     type Wrong = fn(&mut Pass, usize);
 
     /// A layer controlled by a test.
@@ -360,7 +365,7 @@ mod tests {
         assert_eq!(Effort::Seconds(1e9).rounds(1e-3), MOST_ROUNDS);
         assert_eq!(Effort::Seconds(5.0).rounds(0.0), LEAST_ROUNDS);
         assert_eq!(Effort::Rounds(4).rounds(100.0), 4);
-        // On a machine that others slow down, the passes that were planned take too long.
+        // On a machine slowed down by other processes, the planned passes take too long.
         assert!(Effort::Seconds(15.0).is_over(5, 14.0) && !Effort::Seconds(15.0).is_over(5, 12.0));
         assert!(!Effort::Seconds(15.0).is_over(LEAST_ROUNDS - 1, 99.0) && !Effort::Rounds(9).is_over(8, 1e6));
     }

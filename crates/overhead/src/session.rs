@@ -18,44 +18,44 @@ use crate::ticks::Ticks;
 use crate::user::{User, UserMode};
 use crate::whole_guest::{self, WholeGuest};
 
-/// Which guests are timed.
+/// The guests to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guests<'a> {
     /// None.
     None,
-    /// Under raw KVM, without other software.
+    /// Guests directly on KVM, without other software.
     Kvm,
-    /// Those, and a whole one under QEMU.
+    /// These guests, and a whole guest under QEMU.
     Whole {
-        /// Its kernel, or the running one.
+        /// Its kernel; `None` for the running one.
         kernel: Option<&'a Path>,
-        /// The module for its kernel; without it, it is built if the running kernel's is also requested.
+        /// The module for its kernel. If not given, it is built if the module for the running kernel is also requested.
         module: Option<&'a Path>,
     },
 }
 
-/// What is requested.
+/// The request for a session.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// This machine.
     pub machine: &'a Machine,
     /// The CPUs on which an unpinned program may run.
     pub cpus: &'a CpuList,
-    /// The CPU that layers are pinned to.
+    /// The CPU to which layers are pinned.
     pub cpu: u32,
-    /// Where the kernel module comes from, if kernel threads are requested.
+    /// The source of the kernel module, if kernel threads are requested.
     pub kernel: Option<Source<'a>>,
-    /// Whether to build a module for the whole guest's kernel if none is given.
+    /// Whether to build a module for the whole guest's kernel if none is specified.
     pub build_for_guest: bool,
-    /// Guests.
+    /// The requested guests.
     pub guests: Guests<'a>,
-    /// How long to continue.
+    /// The number of passes to run.
     pub effort: Effort,
-    /// What ends it.
+    /// The stop request that ends it.
     pub stop: &'static Stop,
 }
 
-/// The smallest quota, in CPUs, whose period (by default 100 ms) leaves room for a portion.
+/// The smallest quota, in CPUs, with which a portion fits into a quota period (by default 100 ms).
 const LEAST_QUOTA: f64 = 0.2;
 
 /// Progress.
@@ -67,7 +67,7 @@ pub enum Event {
     BootingGuest,
     /// All layers are set up, and the rounds begin.
     RoundsBegin,
-    /// This many portions of this many are done.
+    /// Progress: the number of completed portions, and the total number.
     Portions(usize, usize),
 }
 
@@ -76,7 +76,7 @@ pub enum Event {
 pub struct Outcome {
     /// The results of every layer that ran.
     pub measurements: Vec<Measurement>,
-    /// What was unavailable or not requested, with its reason.
+    /// Unavailable and unrequested layers, with the reasons.
     pub coverage: Vec<Coverage>,
     /// The signal that interrupted it.
     pub interrupted: Option<i32>,
@@ -90,7 +90,7 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// A layer did not do the same work as the others.
+/// A layer did not do the same work as the other layers.
 pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mismatch> {
     let ticks = Ticks::calibrate();
     let mut layers = start_user_layers(request, ticks);
@@ -112,7 +112,8 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
         if let Guests::Whole { kernel, module } = request.guests {
             hear(Event::BootingGuest);
             let build = request.build_for_guest.then_some(Source::Build);
-            // Started by this thread, which outlives it: QEMU ends with the thread that started it.
+            // QEMU is started by this thread, which outlives it, because QEMU ends together with the thread that
+            // started it.
             layers.extend(whole_guest::boot_layers(&WholeGuest {
                 kernel,
                 module: module.map(Source::File).or(build),
@@ -140,17 +141,17 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
 }
 
 impl Outcome {
-    /// The threads of the kernel module belong to no process: their time counts as this process's own.
+    /// Adds the time of the kernel module's threads, which belong to no process, to that of this process.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
-            // Two decimals, as in the kernel's own counts.
+            // Two decimals, as in the kernel's counts.
             *own = ((*own + self.thread_time.as_secs_f64()) * 100.0).round() / 100.0;
         }
     }
 }
 
-/// Why no layer can be timed on this machine: a quota that stops every portion in its middle. A run of seconds would then take minutes, and
-/// measure only how long the kernel stopped it.
+/// Checks for a quota that throttles every portion, so that no layer can be timed on this machine. A run of seconds
+/// would then take minutes, and only measure throttling by the kernel.
 ///
 /// # Errors
 ///
@@ -160,7 +161,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
         None => Ok(()),
         Some(quota) => Err(text!(
             "overhead-quota-too-small",
-            "a quota of {quota} CPUs interrupts each 20 ms portion",
+            "a quota of {quota} CPUs interrupts each 20 ms slice",
             quota = significant(quota)
         )
         .with_remedy(text!(
@@ -170,7 +171,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     }
 }
 
-/// The ways in which a user program can run here, and those that are unavailable.
+/// The layers of user programs that can run here, and the unavailable ones.
 fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let cpu = request.cpu;
     let mut modes = vec![UserMode::Unbound(request.cpus.clone()), UserMode::Bound(cpu), UserMode::Again(cpu)];
@@ -186,8 +187,8 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     layers
 }
 
-/// A CPU other than the one to which layers are pinned: the first, which usually has the most interrupts. It must be of the same kind, so
-/// that interrupts are the only difference.
+/// A CPU other than the one to which layers are pinned: the first CPU, which usually handles the most interrupts. It
+/// must be of the same kind, so that interrupts are the only difference.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
     let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
@@ -199,15 +200,18 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!("not the core type of CPU {cpu}, so more than interrupts would differ")),
+            Unavailable::new(text!(
+                "not the core type of CPU {cpu}, so interrupts would not be the only difference"
+            )),
         ),
         None => {
-            (u32::from(cpu == 0), text!("this process may use no other CPU").with_remedy(crate::MORE_CPUS))
+            (u32::from(cpu == 0), text!("this process may not use another CPU").with_remedy(crate::MORE_CPUS))
         }
     })
 }
 
-/// The requirements for kernel layers that were not requested. If the kernel accepts no modules, a request would report that.
+/// The coverage entry for kernel layers that were not requested, with their requirements. A kernel without module
+/// support is only reported on request.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
         text!("not requested; --kernel loads a kernel module and requires root")

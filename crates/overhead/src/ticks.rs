@@ -1,32 +1,33 @@
-//! Time by the counter that user mode, the kernel and a guest all read.
+//! Time measured with the counter that user mode, the kernel and guests all read.
 
 use kernels::counter;
 
-/// The rate of the counter: the same for all layers of a run, so that the ratios of their times are correct whatever its error.
+/// The rate of the counter, which is used for all layers of a run, so that ratios of their times are correct regardless
+/// of its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ticks {
     hz: f64,
 }
 
 impl Ticks {
-    /// Determines the rate, in 50 ms if the architecture does not report it.
+    /// Determines the rate. This takes 50 ms if the architecture does not report it.
     pub fn calibrate() -> Self {
         Self { hz: measure::watch::ticks_a_second() }
     }
 
-    /// Ticks as seconds.
+    /// Converts ticks to seconds.
     pub fn seconds(self, ticks: u64) -> f64 {
         ticks as f64 / self.hz
     }
 
-    /// The counter now, after everything before it.
+    /// The current counter value, after all preceding instructions have been executed.
     pub fn now(self) -> u64 {
         counter::ticks_ordered()
     }
 
     /// Seconds since the counter had the value `from`.
     pub fn since(self, from: u64) -> f64 {
-        // A counter that steps back between CPUs gives a time of 0, which no caller accepts.
+        // A counter that steps back between CPUs yields a time of 0, which no caller accepts.
         self.seconds(self.now().saturating_sub(from))
     }
 }

@@ -1,5 +1,5 @@
-//! The routine in user mode: placed by the scheduler, pinned to a CPU, and pinned with real-time priority, so that no
-//! other task takes its place.
+//! Runs the routine in user mode: placed by the scheduler, pinned to a CPU, and pinned with real-time priority, so that
+//! no other task preempts it.
 
 use std::ops::Range;
 
@@ -13,21 +13,21 @@ use os::pin::Pinned;
 /// The lowest real-time priority: above every ordinary task.
 const PRIORITY: i32 = 1;
 
-/// How a user program is run.
+/// The way in which a user program is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserMode {
     /// On these CPUs, placed by the scheduler.
     Unbound(CpuList),
     /// Pinned to this CPU.
     Bound(u32),
-    /// The same again: its difference from the first is noise.
+    /// A repetition of the previous mode: the difference is noise.
     Again(u32),
     /// Pinned, with real-time priority.
     RealTime(u32),
 }
 
 impl UserMode {
-    /// The layer's place.
+    /// The layer's name.
     pub fn name(&self) -> LayerName {
         let (layer, bound) = match self {
             UserMode::Unbound(_) => ("user", None),
@@ -39,7 +39,7 @@ impl UserMode {
     }
 }
 
-/// The program in its thread, whose CPUs stay unchanged while it lives.
+/// The program in its thread, whose affinity stays unchanged while it runs.
 #[derive(Debug)]
 struct Running {
     cpus: CpuList,
@@ -48,7 +48,7 @@ struct Running {
     _pinned: Pinned,
 }
 
-/// User mode.
+/// The layer of a user program.
 #[derive(Debug)]
 pub struct User {
     name: LayerName,
@@ -56,7 +56,7 @@ pub struct User {
 }
 
 impl User {
-    /// A user program run in this way.
+    /// Starts a user program in this way.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Layer for User {
 }
 
 impl Running {
-    /// Sets the calling thread up.
+    /// Sets up the calling thread.
     fn prepare(how: &UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let (cpus, is_bound) = match how {
             UserMode::Unbound(cpus) => (cpus.clone(), false),

@@ -13,9 +13,9 @@ pub enum WriteOutcome {
     NotKept(String),
     /// It was refused.
     Refused(String),
-    /// The file no longer exists, nor does its CPU or device.
+    /// The file no longer exists, because its CPU or device was removed.
     Gone,
-    /// Another process changed it between planning and writing, so it is left alone.
+    /// Another process changed it between planning and writing, so it is not written.
     Changed(String),
 }
 
@@ -26,11 +26,11 @@ pub enum RestoreOutcome {
     Back,
     /// It already had the value.
     WasBack,
-    /// Another process has changed it since: left alone, with its current value.
+    /// Another process has changed it since, so it is not restored; with its current value.
     Theirs(String),
     /// It could not be written.
     Refused(String),
-    /// The file has gone.
+    /// The file no longer exists.
     Gone,
 }
 
@@ -58,7 +58,7 @@ impl From<Refusal> for RestoreOutcome {
     }
 }
 
-/// Writes all changes of a plan in order; returns the outcome of each, in the same order.
+/// Writes all changes of a plan in order, and returns their outcomes in the same order.
 pub fn apply(
     files: &dyn Files,
     journal: &mut Journal,
@@ -104,7 +104,7 @@ fn write_change(
         return Ok(WriteOutcome::Set);
     }
     if !change.syntax.are_equal(&now, &change.old) {
-        // An unrequested value must not remain. If it remains nevertheless, it is still ours to restore.
+        // An unrequested value must not remain. If it does, it is still ours to restore.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));
@@ -116,10 +116,10 @@ fn write_change(
 
 /// The message about a value that the kernel accepts but does not store.
 fn stays_at(now: &str) -> String {
-    format!("it stays at {now}")
+    format!("the value remains {now}")
 }
 
-/// Restores everything in a journal, the last written first; the outcome of each, in the journal's order.
+/// Restores everything in a journal, in reverse order of writing, and returns the outcomes in the journal's order.
 pub fn restore(
     files: &dyn Files,
     journal: &mut Journal,
@@ -131,8 +131,9 @@ pub fn restore(
     for at in (0..changes.len()).rev() {
         all[at] = restore_change(files, journal, at, &changes[at], &states[at])?;
     }
-    // One value may move another (setting a governor resets no_turbo), or keep another from being written (a clock above
-    // the nominal one while boost is off): what is not as it was is written again, or found to be back by now.
+    // One value may change another (setting a governor resets no_turbo) or prevent another from being written (a clock
+    // above the nominal one while boost is off). Values that differ from the original are therefore written again,
+    // unless they are restored by now.
     for at in (0..changes.len()).rev() {
         let change = &changes[at];
         let again = match all[at] {
@@ -153,11 +154,11 @@ pub fn restore(
 /// The state of one value according to the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// Writing or restoring it has begun, and its end is not recorded.
+    /// Whether writing or restoring has begun but its end is not recorded.
     incomplete: bool,
     /// The value after our write.
     stands: Option<String>,
-    /// A governor was written after it, which may have moved it.
+    /// Whether a governor was written after it, which may have changed it.
     moved_by_governor: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The present state of all knobs: nothing is changed.
+//! Inspects the current state of all knobs without changing anything.
 
 use record::phrase::agree;
 use record::{CpuList, KnobValue, text};
@@ -9,13 +9,13 @@ use crate::knobs::{self, KNOBS, NOT_A_GUESTS};
 use crate::process_settings::dma_latency;
 use crate::value_syntax::name_cpus;
 
-/// The present state of one knob.
+/// The current state of one knob.
 pub struct AuditRow {
     /// The knob.
     pub knob: &'static Knob,
-    /// What was seen.
+    /// The result of the inspection.
     pub inspection: Inspection,
-    /// What prevents setting it here; `None` if nothing does, or nothing is to be set.
+    /// The obstacle to setting it here; `None` if there is no obstacle, or nothing to set.
     pub needs: Option<Need>,
 }
 
@@ -39,7 +39,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
         .collect()
 }
 
-/// The present state of the knob in a finding, and the changes to its new value; `None` if no knob has the name.
+/// The current state of the knob in a finding, and the changes to its new value; `None` if there is no such knob.
 pub fn audit_value(context: &KnobContext, wanted: &KnobValue) -> Option<AuditRow> {
     let knob = knobs::find(wanted.knob.name())?;
     Some(AuditRow::new(context, knob, knob.set_to(context, wanted)))
@@ -51,8 +51,8 @@ impl AuditRow {
         Self { knob, inspection, needs }
     }
 
-    /// Whether it keeps the machine from being quiet. Knobs of a single command do not, and neither do those only set when named, because
-    /// some users want them as they are.
+    /// Whether it keeps the machine from being quiet. Knobs that only affect a single command do not count. Knobs that
+    /// are only set when named do not count either, because some users want them as they are.
     pub fn disturbs(&self) -> bool {
         let the_commands = matches!(&self.inspection.adjustment, Adjustment::ProcessSetting(setting) if setting.is_the_commands())
             || matches!(&self.inspection.adjustment, Adjustment::Compound(CompoundChange::Shield(_)));
@@ -60,21 +60,21 @@ impl AuditRow {
     }
 }
 
-/// Whether nothing disturbs.
+/// Whether no knob disturbs the machine.
 pub fn is_quiet(rows: &[AuditRow]) -> bool {
     !rows.iter().any(AuditRow::disturbs)
 }
 
-/// What prevents setting a knob.
+/// The requirement for setting a knob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Need {
-    /// The running machine: this one was captured.
+    /// The running machine: the inspected machine was captured.
     #[error("the machine itself, not a capture")]
     ThisMachine,
     /// Root.
     #[error("root")]
     Root,
-    /// Root outside of this container.
+    /// Root outside this container.
     #[error("root outside this container: the kernel's files are read-only here")]
     RootOutside,
     /// A capability that root lacks.
@@ -86,13 +86,13 @@ pub enum Need {
     /// The next boot.
     #[error("a reboot")]
     Reboot,
-    /// A person.
+    /// Manual action.
     #[error("you")]
     Person,
 }
 
 impl Need {
-    /// Whether root, here or outside, could.
+    /// Whether root, here or outside, could set it.
     pub fn is_root(&self) -> bool {
         matches!(self, Need::Root | Need::RootOutside)
     }
@@ -114,12 +114,12 @@ fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
     }
 }
 
-/// What this user lacks to write the kernel's files.
+/// The permission that this user lacks for writing kernel files.
 fn missing_rights() -> Need {
     if os::is_root() { Need::RootOutside } else { Need::Root }
 }
 
-/// What a process setting needs.
+/// The requirement of a process setting.
 fn setting_need(context: &KnobContext, setting: &ProcessSetting) -> Option<Need> {
     let own = context.own.as_ref();
     let lacks = match setting {
@@ -146,7 +146,7 @@ fn compound_need(compound: &CompoundChange) -> Option<Need> {
     (!may).then(missing_rights)
 }
 
-/// Why a list of CPUs cannot be made quiet; `None` if it can.
+/// The reason why a list of CPUs cannot be kept quiet; `None` if it can.
 pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<String> {
     let says = |cpus: &CpuList, is, are| format!("{} {}", name_cpus(cpus), agree(cpus.len(), is, are));
     let (unknown, forbidden) = (quiet.difference(online), quiet.difference(allowed));

@@ -1,4 +1,4 @@
-//! A change of one value in one file to a steadier one.
+//! Changes one value in one file to a steadier one.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::value_syntax::ValueSyntax;
 /// A value to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The knob that it belongs to.
+    /// The knob to which it belongs.
     pub knob: String,
     /// The file's path on the machine.
     pub path: String,
-    /// How it is spelled.
+    /// The format of its value.
     #[serde(rename = "form")]
     pub syntax: ValueSyntax,
-    /// What it was.
+    /// Its previous value.
     pub old: String,
     /// Its new value.
     pub new: String,
 }
 
 impl Change {
-    /// The change of a file to a value, `None` if it already has it.
+    /// The change of a file to a value; `None` if it already has that value.
     pub fn plan(
         files: &dyn Files,
         knob: &str,
@@ -34,7 +34,7 @@ impl Change {
         let old = syntax.parse(&text).ok_or_else(|| Refusal {
             path: path.to_owned(),
             errno: None,
-            why: "its value has an unknown format; check the file and set it manually".to_owned(),
+            why: "its value has an unknown format; check the file and set the value manually".to_owned(),
         })?;
         let change = Self { knob: knob.to_owned(), path: path.to_owned(), syntax, old, new: new.to_owned() };
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))
@@ -46,12 +46,12 @@ impl Change {
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
     }
 
-    /// Whether it is such a value.
+    /// Whether it is such a watched value.
     pub fn is_watched(&self) -> bool {
         self.syntax.are_equal(&self.old, &self.new)
     }
 
-    /// Whether writing it moves another value: setting a governor of intel_pstate resets `no_turbo`.
+    /// Whether writing it changes another value: setting a governor of intel_pstate resets `no_turbo`.
     pub fn moves_others(&self) -> bool {
         self.path.ends_with("/scaling_governor")
     }
@@ -62,7 +62,7 @@ impl Change {
         Ok(self.syntax.parse(&text).unwrap_or(text))
     }
 
-    /// Whether a path may be in a journal: only kernel files, without `..`.
+    /// Whether a path is allowed in a journal: only kernel files, without `..`.
     pub fn is_of_the_kernel(&self) -> bool {
         ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|start| self.path.starts_with(start))
             && !self.path.split('/').any(|part| part == "..")

@@ -1,4 +1,4 @@
-//! Why knobs cannot be set or restored.
+//! Errors of setting and restoring knobs.
 
 use os::child::Obstacle;
 use record::{CpuList, Text};
@@ -8,20 +8,22 @@ use crate::journal;
 use crate::lock_holder::Holder;
 use crate::state_directory::DirectoryError;
 
-/// Why something of a session cannot be done.
+/// The reason why an operation of a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The place of the state directory is unknown.
+    /// The location of the state directory is unknown.
     #[error("cannot save the original settings: set XDG_STATE_HOME or HOME")]
     NoStateDirectory,
-    /// It cannot be written, or not be trusted.
+    /// The state directory cannot be written or trusted.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// Another process has the lock.
     #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
     Held(Holder),
-    /// What this option does has to wait for the session of a process under which this one runs.
-    #[error("this runs under process {pid}, which restores its knobs when it ends: use {option} after that")]
+    /// This option is unavailable until the session of a parent process has ended.
+    #[error(
+        "process {pid}, which runs this command, restores its knobs when it exits: use {option} after that"
+    )]
     Nested {
         /// That process.
         pid: u32,
@@ -31,19 +33,19 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    /// Nothing would restore the settings if this process were killed, or restoring would fail at its end.
+    /// Nothing would restore the settings if this process were killed, or restoring them at the end would fail.
     #[error("nothing was changed, because changes could not be restored: {0}")]
     Unguarded(Obstacle),
-    /// Something compound cannot be done.
+    /// A compound change cannot be applied.
     #[error(transparent)]
     Compound(#[from] CompoundError),
-    /// An empty list of quiet CPUs.
+    /// The list of quiet CPUs is empty.
     #[error("--cpus: the list is empty; use for example --cpus 2,3")]
     NoCpus,
-    /// These CPUs cannot be made quiet.
+    /// These CPUs cannot be kept quiet.
     #[error("--cpus {0}: {1}")]
     Cpus(CpuList, String),
-    /// An existing session does not provide the request: what is missing, and the remedy.
+    /// An existing session does not provide the requested settings: what is missing, and the remedy.
     #[error("{0}")]
     Existing(String),
     /// Named knobs that cannot be set, each with the reason.
@@ -51,19 +53,19 @@ pub enum Error {
     NotSet {
         /// The knobs.
         knobs: Vec<(&'static str, Text)>,
-        /// Whether others had been set, and are restored.
+        /// Whether other knobs had been set and are restored.
         restored: bool,
     },
-    /// An earlier session's values persist on request; whose they are.
+    /// An earlier session's values persist on request, with the owner of that session.
     #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
     Standing(String),
-    /// What an earlier session left cannot be restored.
+    /// Leftover settings of an earlier session cannot be restored.
     #[error("leftover settings cannot be restored; linespeed quiet --status lists them")]
     LeftoverStays,
 }
 
 impl Error {
-    /// Whether the command line asked for something that does not exist.
+    /// Whether it is a usage error: the command line requested something that does not exist.
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::NoCpus | Error::Cpus(..))
     }

@@ -1,4 +1,4 @@
-//! What a session reports while it begins and ends.
+//! Events that a session reports while it begins and ends.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,27 @@ use crate::change::Change;
 use crate::error::Error;
 use crate::journal::JournalContents;
 
-/// An event that the caller should know about while knobs are set.
+/// An event that the caller should handle or report while knobs are set.
 #[derive(Debug, thiserror::Error)]
 pub enum Event<'a> {
-    /// No process could be started that puts everything back should this one be killed.
+    /// No guardian could be started, which would restore the settings if this process were killed.
     #[error(
         "no guardian could be started: if linespeed is killed, restore the knobs with linespeed quiet --restore"
     )]
     NoGuardian,
-    /// The state directory is another user's.
+    /// The state directory belongs to another user.
     #[error("{} belongs to another user, so it cannot store this user's settings; check HOME or XDG_STATE_HOME", .0.display())]
     ForeignDirectory(PathBuf),
-    /// Values of another boot are forgotten.
+    /// Values from another boot are discarded.
     #[error("{}", .0.of_another_boot())]
     OtherBoot(&'a JournalContents),
-    /// What an earlier session left is being restored.
+    /// Leftover settings of an earlier session are being restored.
     #[error("restoring leftover settings: {0}")]
     Leftover(&'a JournalContents),
     /// A value has not been restored.
     #[error("{}: {}", .0.path, not_restored(.0, .1))]
     NotRestored(&'a Change, &'a RestoreOutcome),
-    /// It is unknown what was restored.
+    /// Restoring failed, so it is unknown which values were restored.
     #[error("the knobs may not be restored: {0}; run linespeed quiet --restore")]
     RestoreFailed(&'a Error),
 }
@@ -48,7 +48,7 @@ fn not_restored(Change { old, .. }: &Change, outcome: &RestoreOutcome) -> String
 pub type Listener = fn(Event);
 
 impl Event<'_> {
-    /// Whether something of ours may still apply.
+    /// Whether some of our settings may still be in effect.
     pub fn leaves_something(&self) -> bool {
         match self {
             Event::RestoreFailed(_) => true,

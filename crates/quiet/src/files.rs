@@ -6,7 +6,7 @@ use std::path::Path;
 use machine::Root;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
-/// Why a file was not read or written, in the words of the system.
+/// The system error for a file that could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct Refusal {
@@ -14,7 +14,7 @@ pub struct Refusal {
     pub path: String,
     /// The system's error number, if any.
     pub errno: Option<i32>,
-    /// Why, in words.
+    /// The error message.
     pub why: String,
 }
 
@@ -22,21 +22,21 @@ const DENIED: &str = "permission denied";
 const MISSING: &str = "no such file";
 
 impl Refusal {
-    /// From the error of a system call.
+    /// Converts the error of a system call.
     pub fn new(path: &str, error: &std::io::Error) -> Self {
         let why = match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => DENIED.to_owned(),
             Some(libc::EBUSY) => "busy".to_owned(),
             Some(libc::EINVAL) => "the kernel does not accept this value".to_owned(),
             Some(libc::ENOENT | libc::ENOTDIR) => MISSING.to_owned(),
-            Some(libc::EIO) => "the kernel cannot do this on this machine".to_owned(),
+            Some(libc::EIO) => "not supported by the kernel on this machine".to_owned(),
             Some(libc::EROFS) => "mounted read-only".to_owned(),
             _ => error.to_string(),
         };
         Self { path: path.to_owned(), errno: error.raw_os_error(), why }
     }
 
-    /// Whether the file is not there (any more).
+    /// Whether the file does not exist (any more).
     pub fn is_missing(&self) -> bool {
         matches!(self.errno, Some(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO))
     }
@@ -47,12 +47,12 @@ pub(crate) fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// A machine's files by their path there: those below a root, as far as an implementation does not replace them.
+/// A machine's files, by their path on the machine: the files below a root, unless an implementation replaces them.
 pub trait Files: Sync {
     /// The machine.
     fn root(&self) -> &Root;
 
-    /// The text of a file, without white space at its ends.
+    /// The text of a file, without leading and trailing white space.
     fn read(&self, path: &str) -> Result<String, Refusal> {
         self.root().try_text(path).map_err(|unreadable| {
             let (errno, why) = match &unreadable.why {
@@ -70,7 +70,8 @@ pub trait Files: Sync {
         let root = self.root();
         let real =
             root.real_path(path).map_err(|_| refused(std::io::Error::from_raw_os_error(libc::ENOENT)))?;
-        // A captured tree's file is a plain one, which retains the rest of a longer value unless it is truncated.
+        // Files in a captured tree are regular files, which retain the rest of a longer value unless they are
+        // truncated.
         let mut options = std::fs::OpenOptions::new();
         let mut file = options.write(true).truncate(!root.is_live()).open(real).map_err(refused)?;
         let text = format!("{value}\n");
@@ -81,7 +82,7 @@ pub trait Files: Sync {
         }
     }
 
-    /// Names in a folder, `cpu2` before `cpu10`; empty if it cannot be read.
+    /// Names in a directory, `cpu2` before `cpu10`; empty if it cannot be read.
     fn list(&self, folder: &str) -> Vec<String> {
         self.root().list(folder)
     }
@@ -91,7 +92,7 @@ pub trait Files: Sync {
         self.root().real_path(path).is_ok_and(|real| may_write(&real))
     }
 
-    /// Whether the kernel accepts no value from anyone, including root, as the file's mode shows.
+    /// Whether the file cannot be written by anyone, including root, according to its mode.
     fn is_fixed(&self, path: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         let metadata = self.root().real_path(path).ok().and_then(|real| std::fs::metadata(real).ok());
@@ -106,7 +107,7 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Below this root.
+    /// Uses the files below this root.
     pub fn new(root: &'a Root) -> Self {
         Self { root }
     }

@@ -1,8 +1,9 @@
-//! Changes are recorded on disk before the first write, so that a later process can revert them.
+//! The journal records changes on disk before the first write, so that a later process can revert them.
 //!
-//! A file of JSON lines. The first one, the header, contains every value to be changed with its old value; it is on disk before anything is
-//! written. The others are appended around each write. So if a value is neither the old nor the new one, it is ours if we were just writing it,
-//! and someone else's otherwise.
+//! The journal is a file of JSON lines. The first line, the header, contains every value to be changed with its old
+//! value, and is on disk before anything is written. Further lines are appended before and after each write. If a value
+//! is neither the old nor the new one, it was therefore set by us if we were just writing it, and otherwise by someone
+//! else.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -19,7 +20,7 @@ use crate::state_directory::{self, JOURNAL};
 
 /// The version of the layout that this program writes.
 const VERSION: u32 = 1;
-/// A longer file is not a journal: some ten thousand values on the largest machines.
+/// Maximum length of a journal, which has some ten thousand values on the largest machines.
 const LONGEST: u64 = 64 << 20;
 
 /// The first line.
@@ -31,13 +32,13 @@ pub struct JournalHeader {
     pub boot: String,
     /// The writing process.
     pub pid: u32,
-    /// Its command line, to identify it for users.
+    /// Its command line, which identifies it for users.
     pub command: String,
-    /// When, as in a record.
+    /// The time, in the format of a record.
     pub date: String,
     /// Whether the values persist after the process ends.
     pub stays: bool,
-    /// The values in writing order.
+    /// The values, in the order of writing.
     pub changes: Vec<Change>,
 }
 
@@ -47,7 +48,7 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// It was written, with the resulting value: the kernel may store a different one.
+    /// It was written, with the resulting value, which may differ from the written one.
     Stands(usize, String),
     /// It was refused, with the reason; the file is unchanged.
     Refused(usize, String),
@@ -57,24 +58,24 @@ pub enum Step {
     Back(usize),
     /// Everything is written.
     Applied,
-    /// This is about to be done, in addition to the values.
+    /// This compound change is about to be applied, in addition to the values.
     #[serde(rename = "undertaking")]
     Compound(CompoundChange),
-    /// Nothing of it is in effect any more, and the journal is about to be removed.
+    /// None of the changes is in effect any more, and the journal is about to be removed.
     #[serde(rename = "over")]
     Finished,
 }
 
-/// A journal as it is on disk.
+/// The contents of a journal on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalContents {
     /// The first line.
     pub header: JournalHeader,
-    /// What happened since.
+    /// The subsequent steps.
     pub steps: Vec<Step>,
 }
 
-/// Why a journal cannot be read or written.
+/// The reason why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system reports an error.
@@ -83,7 +84,7 @@ pub enum Error {
     /// The file must not be trusted.
     #[error("{0}: {1}, so it is ignored; check it, then remove it")]
     Untrusted(PathBuf, &'static str),
-    /// Values of an earlier start still apply.
+    /// Values of an earlier start are still in effect.
     #[error("{0}: values from an earlier session are still set; first run linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// The file is not a journal.
@@ -96,19 +97,19 @@ pub enum Error {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// What was written, whole lines only: a damaged file is rewritten from it.
+    /// The written text, in complete lines, from which a damaged file is rewritten.
     text: Vec<u8>,
-    /// Whether the steps came after this copy was made, so that it has only the header.
+    /// Whether this copy was made before the steps and therefore has only the header.
     without_steps: bool,
 }
 
 impl Journal {
-    /// Writes the header, which is on disk when this returns. On failure nothing is left behind.
+    /// Writes the header, which is on disk when this function returns. On failure, nothing is left behind.
     pub fn begin(folder: &Path, header: &JournalHeader) -> Result<Self, Error> {
         let path = folder.join(JOURNAL);
         let text = line(header).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
-            // Journals are renamed into place when complete: with an empty one nothing was ever set.
+            // Journals are renamed into place when complete: if one is empty, nothing was ever set.
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
@@ -118,14 +119,14 @@ impl Journal {
         match write_new(folder, &path, text.as_bytes()) {
             Ok(file) => Ok(Self { path, file, text: text.into_bytes(), without_steps: false }),
             Err(error) => {
-                // Nothing is changed yet: a journal that may not be on disk does not count.
+                // Nothing has been changed yet, so a journal that may not be on disk is discarded.
                 let _ = std::fs::remove_file(&path);
                 Err(Error::System(path, error))
             }
         }
     }
 
-    /// Another handle on the same file, for a process that does not learn of later steps.
+    /// Another handle of the same file, for a process that is not informed of later steps.
     pub fn duplicate(&self) -> io::Result<Self> {
         let file = self.another_descriptor()?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
@@ -136,7 +137,8 @@ impl Journal {
         self.file.try_clone()
     }
 
-    /// Its contents, regardless of what is at its path: from the open file if that is complete, otherwise from the text in memory.
+    /// The contents of this journal, regardless of the file at its path: from the open file if that is complete,
+    /// otherwise from the text in memory.
     pub fn own_contents(&self) -> Option<JournalContents> {
         let text = match self.read_open() {
             Ok(open) if open.starts_with(&self.text) => open,
@@ -156,8 +158,8 @@ impl Journal {
         self.file.as_raw_fd()
     }
 
-    /// Writes it again if someone removed it, perhaps with its folder, or truncated it while its values are set: the open file is then still
-    /// complete, or the text is in memory.
+    /// Writes the journal again if someone removed it (perhaps with its directory) or truncated it while its values are
+    /// set. The text is taken from the open file if that is still complete, otherwise from memory.
     pub fn rewrite_if_missing(&self) -> Result<(), Error> {
         let system = |error: io::Error| Error::System(self.path.clone(), error);
         let own = self.file.metadata().map_err(system)?;
@@ -182,7 +184,7 @@ impl Journal {
         write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
-    /// What was written. A copy with only the header assumes that every changed value was being written.
+    /// The written text. A copy with only the header assumes that every changed value was being written.
     fn remembered(&self) -> io::Result<Vec<u8>> {
         let mut text = self.text.clone();
         if self.without_steps
@@ -195,8 +197,8 @@ impl Journal {
         Ok(text)
     }
 
-    /// Opens the existing journal to continue it. An incomplete last line, left by a kill, is cut off so that the next one does not run
-    /// into it.
+    /// Opens the existing journal to continue it. An incomplete last line, left by a kill, is removed, so that the next
+    /// line starts correctly.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
         clear_unfinished(folder);
         let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
@@ -211,7 +213,8 @@ impl Journal {
         Ok(Some((Self { path, file, text, without_steps: false }, contents)))
     }
 
-    /// Appends a step. A kill in the middle leaves an incomplete line; a full disk leaves nothing of it.
+    /// Appends a step. If the process is killed meanwhile, an incomplete line may remain. On a full disk, the line is
+    /// removed again.
     pub fn note(&mut self, step: &Step) -> Result<(), Error> {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
         match self.file.write_all(text.as_bytes()) {
@@ -226,18 +229,19 @@ impl Journal {
         }
     }
 
-    /// Removes it: everything is restored.
+    /// Removes the journal after everything was restored.
     pub fn end(mut self) -> Result<(), Error> {
-        // For a guardian that holds it open: not to be written again. On a full disk it is written again, and found to be finished.
+        // For a guardian that has the journal open: it must not be written again. On a full disk, it is written again
+        // and recognized as finished.
         let _ = self.note(&Step::Finished);
         if !self.is_at_its_path() {
-            // It belongs to somebody else, who may remove it.
+            // It belongs to another user, who may remove it.
             return Ok(());
         }
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 
-    /// Whether the file at its path is the open one, as far as this can be determined.
+    /// Whether the file at its path is the open one, as far as can be determined.
     fn is_at_its_path(&self) -> bool {
         match (self.file.metadata(), self.path.symlink_metadata()) {
             (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -246,7 +250,7 @@ impl Journal {
     }
 }
 
-/// Writes a new file and renames it; it is on disk when this returns. On failure nothing is left behind.
+/// Writes a new file and renames it; it is on disk when this function returns. On failure, nothing is left behind.
 fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     let new = folder.join(format!("{JOURNAL}.{}", std::process::id()));
     let written = (|| {
@@ -258,8 +262,8 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&new)?;
         if os::effective_user() == 0 {
-            // All users may know what root has set, whatever root's umask. Values of kernel files are not secret, and only the name of a
-            // command is shown.
+            // All users may read root's settings, regardless of root's umask. Values of kernel files are not secret,
+            // and only the name of a command is shown.
             file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
         }
         file.write_all(text)?;
@@ -274,7 +278,7 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     written
 }
 
-/// Removes files of processes that died while writing: only if their lock is free.
+/// Removes files of processes that died while writing, provided that their lock is free.
 fn clear_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -291,23 +295,24 @@ fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// The journal in a folder, if there is a trusted one: this user's own.
+/// The journal in a directory, if it exists and is trusted, that is, owned by this user.
 pub fn read(folder: &Path) -> Result<Option<JournalContents>, Error> {
     Ok(read_whole(folder, os::effective_user())?.map(|(contents, _)| contents))
 }
 
-/// The journal in one of root's folders, readable by others and writable only by root.
+/// The journal in one of root's directories, which others can read but only root can write.
 pub fn read_of_root(folder: &Path) -> Result<Option<JournalContents>, Error> {
     match std::fs::symlink_metadata(folder) {
         Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
             Ok(read_whole(folder, 0)?.map(|(contents, _)| contents))
         }
-        // Whatever it is, it is not root's.
+        // In any case, it does not belong to root.
         _ => Ok(None),
     }
 }
 
-/// As [`read`], for this owner, with the text of its whole lines. An empty one does not count: it never set anything.
+/// Like [`read`], but for this owner, and with the text of the complete lines. An empty journal is ignored, because
+/// nothing was ever set.
 fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<u8>)>, Error> {
     let path = folder.join(JOURNAL);
     let system = |error: io::Error| Error::System(path.clone(), error);
@@ -341,7 +346,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     Ok(Some((contents, text)))
 }
 
-/// The journal in a text, or why it is invalid.
+/// Parses a journal; the error says why it is invalid.
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not a text file")?;
     let mut lines = text.split_inclusive('\n');
@@ -350,12 +355,12 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
     if header.version != VERSION {
         return Err(format!("it was written by another version of linespeed (format {})", header.version));
     }
-    let foreign = |path: &str| Err(format!("it names {path}, which is not a kernel file"));
+    let foreign = |path: &str| Err(format!("it lists {path}, which is not a kernel file"));
     if let Some(bad) = header.changes.iter().find(|change| !change.is_of_the_kernel()) {
         return foreign(&bad.path);
     }
     let mut steps = Vec::new();
-    // The last line may be incomplete: a kill interrupted it, and the announced step has not begun.
+    // The last line may be incomplete if a kill interrupted it; the announced step has then not begun.
     for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
         let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
@@ -372,7 +377,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
 }
 
 impl Step {
-    /// The change it refers to.
+    /// The index of the change to which it refers.
     pub fn change_index(&self) -> Option<usize> {
         match self {
             Step::Writing(at)
@@ -385,7 +390,7 @@ impl Step {
     }
 }
 
-/// How many values were set, by whom and when.
+/// Describes how many values were set, by whom and when.
 impl fmt::Display for JournalContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let JournalHeader { pid, command, date, changes, .. } = &self.header;
@@ -397,10 +402,10 @@ impl fmt::Display for JournalContents {
 impl JournalContents {
     /// The notice about a journal of another boot.
     pub fn of_another_boot(&self) -> String {
-        format!("{self} before the last boot, which reset them; the settings made at boot apply")
+        format!("{self} before the last boot, which reset them; the boot-time settings apply")
     }
 
-    /// Compound changes in addition to the values, last first, which is the order for undoing them.
+    /// Compound changes in addition to the values, in reverse order, in which they must be undone.
     pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {
             Step::Compound(compound) => Some(compound),
@@ -410,7 +415,7 @@ impl JournalContents {
 }
 
 impl JournalHeader {
-    /// A header of this process.
+    /// A header for this process.
     pub fn new(boot: String, command: String, date: String, stays: bool, changes: Vec<Change>) -> Self {
         Self { version: VERSION, boot, pid: std::process::id(), command, date, stays, changes }
     }

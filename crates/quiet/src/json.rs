@@ -1,4 +1,4 @@
-//! Knobs in JSON.
+//! Formats knobs as JSON.
 
 use record::Text;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub fn outcomes(all: &[KnobOutcome]) -> Value {
     all.iter().map(one).collect()
 }
 
-/// What would be done as JSON.
+/// The planned changes as JSON.
 pub fn plan(plan: &TuningPlan) -> Value {
     let changes: Vec<Value> = plan.changes.iter().map(change).collect();
     json!({
@@ -39,7 +39,7 @@ pub(crate) fn change(change: &Change) -> Value {
     json!({"knob": change.knob, "path": change.path, "old": change.old, "new": change.new})
 }
 
-/// What came back as JSON.
+/// The restored values as JSON.
 pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
     let one = |(change, restored): &(Change, RestoreOutcome)| {
         let (state, why) = match restored {

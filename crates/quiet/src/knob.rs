@@ -1,4 +1,4 @@
-//! The common parts of knobs: inspection, judgement, and conversion to changes.
+//! The common parts of knobs: inspection, assessment, and conversion to changes.
 
 use std::collections::BTreeSet;
 
@@ -19,30 +19,30 @@ use crate::value_syntax::ValueSyntax;
 pub struct Knob {
     /// Its name on the command line.
     pub name: &'static str,
-    /// How it affects results, which limits its value.
+    /// The way in which it affects results.
     #[serde(default)]
     pub class: KnobClass,
-    /// When it is set.
+    /// The condition for setting it.
     #[serde(default)]
     pub set: SetWhen,
-    /// Its known effect on measurements, one sentence.
+    /// Its known effect on measurements, in one sentence.
     pub effect: &'static str,
-    /// Why some users would not set it; `None` if undisputed.
+    /// The reason why some users would not set it; `None` if undisputed.
     pub disputed: Option<&'static str>,
-    /// Why a machine may not have it.
+    /// The reason why a machine may not have it.
     pub absent: &'static str,
-    /// How it is inspected.
+    /// The method of inspection.
     #[serde(default)]
     pub inspect: Inspect,
 }
 
-/// Its state, and the changes to this value, for these CPUs if any are named.
+/// Returns its state and the changes to this value, only for the given CPUs if any.
 pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 
-/// Its state, and the steadier value: `None` if this machine lacks it, an error if it cannot be read.
+/// The state of a knob, and the steadier value; `None` if this machine lacks it, an error if it cannot be read.
 pub type Seen = Result<Option<Inspection>, Refusal>;
 
-/// How a knob is inspected.
+/// The way in which a knob is inspected.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "'de: 'static")]
 pub enum Inspect {
@@ -50,10 +50,10 @@ pub enum Inspect {
     File(FileValue),
     /// Several files with the same word.
     Words(WordFiles),
-    /// By a special function; and how it is set to a given value, if it has values other than the steadier one.
+    /// A special function, and another one that sets it to a given value if it has values other than the steadier one.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
-    /// Not possible: no machine has it.
+    /// Inspection is impossible, because no machine has it.
     #[default]
     Unknown,
 }
@@ -62,17 +62,17 @@ pub enum Inspect {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordFiles {
-    /// The owner of each file.
+    /// The component to which each file belongs.
     pub of: FileOf,
-    /// The file, below its own folder.
+    /// The file name in that component's directory.
     pub file: &'static str,
-    /// The file next to each that lists the accepted values, if any.
+    /// The file in the same directory that lists the accepted values, if any.
     pub choices: Option<&'static str>,
     /// The steadier word.
     pub steadier: &'static str,
 }
 
-/// What each file belongs to.
+/// The component to which each file belongs: one file per CPU or per policy.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOf {
@@ -88,7 +88,7 @@ pub enum FileOf {
 pub struct FileValue {
     /// The file.
     pub path: &'static str,
-    /// How it is spelled.
+    /// The format of its value.
     #[serde(default)]
     pub syntax: ValueSyntax,
     /// The steadier value.
@@ -99,16 +99,16 @@ pub struct FileValue {
     pub as_steady_from: Option<u32>,
 }
 
-/// When a knob is set.
+/// The condition for setting a knob.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetWhen {
-    /// With all others.
+    /// With all other knobs.
     #[default]
     Always,
-    /// Only when named: it takes something from the machine that others may need.
+    /// Only when named: it removes something from the machine that other users may need.
     Named,
-    /// Only if quiet CPUs are named: without them there is nothing to set.
+    /// Only if quiet CPUs are given: otherwise, there is nothing to set.
     CpusNamed,
 }
 
@@ -145,7 +145,8 @@ impl Knob {
         }
     }
 
-    /// Its state, and the changes to the value in a finding, which need not be the steadier one: boost on, huge pages always.
+    /// Its state, and the changes to the value in a finding, which is not necessarily the steadier one: boost on, huge
+    /// pages always.
     pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
         let Some(value) = &wanted.value else { return self.inspect(context) };
         let cpus = wanted.cpus.as_ref();
@@ -153,12 +154,12 @@ impl Knob {
             Inspect::File(file) => self.file_towards(context, file, value),
             Inspect::Words(words) => self.words_towards(context, words, value, cpus),
             Inspect::With(_, Some(set_to)) => set_to(self, context, value, cpus),
-            // These only have the steadier value.
+            // These knobs only have the steadier value.
             Inspect::With(_, None) | Inspect::Unknown => return self.inspect(context),
         })
     }
 
-    /// The state, or why it is unknown.
+    /// The state, or the reason why it is unknown.
     fn conclude(&self, seen: Seen) -> Inspection {
         match seen {
             Ok(Some(inspection)) => inspection,
@@ -174,7 +175,7 @@ impl Knob {
         Ok(Some(Inspection::towards(now, value, change.into_iter().collect())))
     }
 
-    /// The change of a file to a value, `None` if it already has it.
+    /// The change of a file to a value; `None` if it already has that value.
     pub fn plan(
         &self,
         context: &KnobContext,
@@ -206,7 +207,7 @@ impl Knob {
         Ok(planned)
     }
 
-    /// The word that all these files should have.
+    /// Plans the changes of all these files to one word.
     fn words_towards(
         &self,
         context: &KnobContext,
@@ -235,7 +236,10 @@ impl Knob {
             listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
         });
         let adjustment = if planned.changes.is_empty() {
-            Adjustment::Manual(text!("this driver has no {steadier}", steadier = steadier.to_owned()))
+            Adjustment::Manual(text!(
+                "this driver does not support {steadier}",
+                steadier = steadier.to_owned()
+            ))
         } else {
             Adjustment::Write(planned.changes)
         };
@@ -243,7 +247,7 @@ impl Knob {
     }
 }
 
-/// The contents of files that should all have one word.
+/// The planned changes of files that should all contain the same word.
 #[derive(Debug, Default)]
 pub struct PlannedWords {
     /// The current value of each.
@@ -252,21 +256,21 @@ pub struct PlannedWords {
     pub changes: Vec<Change>,
 }
 
-/// How a knob affects results.
+/// The way in which a knob affects results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnobClass {
     /// The core clock.
     Clock,
-    /// Other tasks take time from a program, or are kept off its CPUs.
+    /// CPU time that other tasks take from a program, and keeping them off its CPUs.
     OtherTasks,
-    /// Overhead of the kernel itself: time used by other tasks does not show it.
+    /// Overhead of the kernel, which is not visible in the time used by other tasks.
     Kernel,
-    /// The hypervisor or the firmware takes time.
+    /// Time taken by the hypervisor or the firmware.
     Hypervisor,
-    /// How long a sleeping CPU takes to wake.
+    /// The wake-up time of an idle CPU.
     WakeUp,
-    /// None of these.
+    /// None of the above.
     #[default]
     Other,
 }
@@ -283,13 +287,13 @@ pub struct KnobContext<'a> {
     pub quiet: CpuList,
     /// Whether this is the running machine.
     pub live: bool,
-    /// CPUs that the quota of this process's cgroup allows; `None` without a quota.
+    /// Number of CPUs allowed by the quota of this process's cgroup; `None` without a quota.
     pub quota: Option<f64>,
-    /// This process's own attributes; `None` for a captured tree.
+    /// The attributes of this process; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
     /// The possible shield for the quiet CPUs, or the reason why there is none; `None` if no CPU was named.
     pub shield: Option<Result<Shield, String>>,
-    /// Whether the values persist after this process ends, so that it cannot hold any.
+    /// Whether the values persist after this process ends, which rules out process-lifetime settings.
     pub stays: bool,
 }
 
@@ -320,7 +324,7 @@ impl<'a> KnobContext<'a> {
         if self.quiet.is_empty() { CpuList::new() } else { self.online.difference(&self.quiet) }
     }
 
-    /// Whether a mask has none of the quiet CPUs.
+    /// Whether a mask contains none of the quiet CPUs.
     pub fn is_clear(&self, mask: &str) -> bool {
         CpuList::from_mask(mask).is_ok_and(|cpus| cpus.intersection(&self.quiet).is_empty())
     }
@@ -330,12 +334,12 @@ impl<'a> KnobContext<'a> {
         if self.quiet.is_empty() { &self.online } else { &self.quiet }
     }
 
-    /// The text of a file, `None` if it is missing or unreadable.
+    /// The text of a file; `None` if it is missing or unreadable.
     pub fn text(&self, path: &str) -> Option<String> {
         self.files.read(path).ok()
     }
 
-    /// A file of each policy; if CPUs are given, only of policies with one of them.
+    /// A file of each cpufreq policy; if CPUs are given, only of policies that include one of them.
     pub fn policy_files(&self, cpus: Option<&CpuList>, file: &str) -> Vec<String> {
         let concerns = |policy: &&String| {
             policy.strip_prefix("policy").is_some_and(|number| number.parse::<u32>().is_ok())
@@ -355,18 +359,18 @@ impl<'a> KnobContext<'a> {
     }
 }
 
-/// The present state of a knob.
+/// The current state of a knob.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspection {
-    /// Its value now, in words.
+    /// Its current value, in words.
     pub now: Text,
-    /// The steadier value; absent if it is steady, or if there is none.
+    /// The steadier value; `None` if it is already steady, or if there is no steadier value.
     pub steadier: Option<Text>,
     /// Its state.
     pub state: State,
-    /// How it can be set.
+    /// The way to set it.
     pub adjustment: Adjustment,
-    /// Other remarks: if experts disagree, why.
+    /// Other remarks, such as the reason if experts disagree.
     pub notes: Vec<Text>,
 }
 
@@ -377,22 +381,22 @@ pub enum State {
     Steady,
     /// It adds noise.
     Noisy,
-    /// This machine does not have it, and what that means.
+    /// This machine does not have it, with the consequence.
     Absent(Text),
-    /// It could not be read, and why.
+    /// It could not be read, with the reason.
     Unseen(Text),
 }
 
-/// How a knob is set.
+/// The way in which a knob is set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Adjustment {
     /// Nothing to do.
     None,
     /// Files are written and restored.
     Write(Vec<Change>),
-    /// A setting that lasts as long as a process holds it.
+    /// A setting that remains in effect as long as a process holds it.
     ProcessSetting(ProcessSetting),
-    /// More than a value, undone afterwards.
+    /// A change of more than a value, which is undone afterwards.
     Compound(CompoundChange),
     /// Only at boot, with the exact parameters.
     BootParameters(String),
@@ -400,7 +404,7 @@ pub enum Adjustment {
     Manual(Text),
 }
 
-/// A setting that lasts as long as a process: for the process itself or for the machine.
+/// A setting with the lifetime of a process, for that process or for the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessSetting {
     /// `/dev/cpu_dma_latency` held open with this many microseconds.
@@ -409,11 +413,11 @@ pub enum ProcessSetting {
     Affinity(CpuList),
     /// The command's nice value.
     Nice(i32),
-    /// The command under SCHED_FIFO at this priority.
+    /// The command under SCHED_FIFO with this priority.
     Fifo(i32),
-    /// The command's input and output at this level of "best effort".
+    /// The command's I/O at this "best effort" level.
     IoPriority(i32),
-    /// The command's addresses not randomized.
+    /// The command without address space layout randomization.
     FixedAddresses,
 }
 
@@ -430,14 +434,14 @@ impl ProcessSetting {
         }
     }
 
-    /// Whether it only concerns a command, and nothing else on the machine.
+    /// Whether it affects only a command, and nothing else on the machine.
     pub fn is_the_commands(&self) -> bool {
         !matches!(self, ProcessSetting::DmaLatency(_))
     }
 }
 
 impl Inspection {
-    /// It is as steady as it gets.
+    /// The inspection of a knob that is as steady as it gets.
     pub fn steady(now: impl Into<Text>) -> Self {
         Self {
             now: now.into(),
@@ -448,12 +452,13 @@ impl Inspection {
         }
     }
 
-    /// It adds noise; with the steadier value, and how to set it.
+    /// The inspection of a noisy knob, with the steadier value and the way to set it.
     pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
         Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
     }
 
-    /// The changes from the present state to a value; without any it already has that value.
+    /// The inspection with the changes from the current state to a value; without changes, the knob already has that
+    /// value.
     pub(crate) fn towards(now: impl Into<Text>, value: &str, changes: Vec<Change>) -> Self {
         match changes.is_empty() {
             true => Self::steady(value.to_owned()),

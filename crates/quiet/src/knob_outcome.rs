@@ -1,4 +1,4 @@
-//! The outcome of each knob that was to be set.
+//! The outcome of each knob that should have been set.
 
 use crate::apply::WriteOutcome;
 use crate::audit::AuditRow;
@@ -13,17 +13,17 @@ use serde::Serialize;
 pub struct KnobOutcome {
     /// Its name.
     pub knob: &'static str,
-    /// What it was.
+    /// Its previous value.
     pub old: String,
-    /// What it is.
+    /// Its current value.
     pub new: String,
-    /// Number of values set to this; 0 for something that a process holds.
+    /// Number of values set; 0 for a process-lifetime setting.
     pub values: usize,
-    /// Why it is not set; `None` if it is.
+    /// The reason why it is not set; `None` if it is.
     pub why_not: Option<Text>,
-    /// Whether the user must set it: at boot, or manually.
+    /// Whether the user must set it, at boot or manually.
     pub advice: bool,
-    /// A note on it although it was set.
+    /// A remark about a knob that was set.
     pub note: Option<Text>,
 }
 
@@ -33,7 +33,7 @@ impl KnobOutcome {
         self.why_not.is_none()
     }
 
-    /// Whether it was to be set and is not.
+    /// Whether it should have been set but is not.
     pub fn is_missing(&self) -> bool {
         self.why_not.is_some() && !self.advice
     }
@@ -77,7 +77,7 @@ pub(crate) fn find_standing(changes: &[Change], files: &dyn Files) -> Vec<KnobOu
     group_values(&changes, &vec![WriteOutcome::Set; changes.len()])
 }
 
-/// Values by knob, and by old and new value; those that were not accepted by the reason.
+/// Groups values by knob and by old and new value; values that were not accepted are grouped by reason.
 pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<KnobOutcome> {
     let mut all: Vec<(KnobOutcome, &str)> = Vec::new();
     for (change, written) in changes.iter().zip(written) {
@@ -86,7 +86,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
             WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value but keeps {now}")),
             WriteOutcome::Refused(why) => Some(why.clone().into()),
             WriteOutcome::Gone => Some(text!("the file is gone, along with its CPU or device")),
-            WriteOutcome::Changed(now) => Some(text!("set to {now} by another process meanwhile")),
+            WriteOutcome::Changed(now) => Some(text!("another process has set it to {now}")),
         };
         let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name) else { continue };
         let same = |(outcome, _): &&mut (KnobOutcome, &str)| {

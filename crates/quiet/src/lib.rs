@@ -1,9 +1,10 @@
-//! The knobs that make a machine steady for measurements: read, set, restored.
+//! Reads, sets and restores the knobs that make a machine steady for measurements.
 //!
-//! Nothing here measures. `value_syntax` knows how files spell their values; [`files`] reads and writes them below any root; [`change`] is
-//! one value from old to new; [`journal`] records old values on disk; [`apply`] writes and restores them. [`process_settings`] live with a
-//! process; a [`compound_change`] is more than a value. [`audit`] inspects all [`knobs`]; a [`tuning_plan`] lists the planned changes; and
-//! a [`session`] leads from the lock to the values and back.
+//! Nothing here measures. `value_syntax` handles the formats of values; [`files`] reads and writes files below any
+//! root; a [`change`] replaces one value; [`journal`] records old values on disk; [`apply`] writes and restores values.
+//! [`process_settings`] have the lifetime of a process; a [`compound_change`] consists of more than a value. [`audit`]
+//! inspects all [`knobs`]; a [`tuning_plan`] lists the planned changes; and a [`session`] takes the lock, sets the
+//! values and restores them.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

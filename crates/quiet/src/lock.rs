@@ -1,4 +1,4 @@
-//! The lock on the state directory: which process may change knobs.
+//! The lock on the state directory, whose holder may change knobs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::lock_holder::{Holder, LOCK};
 use crate::state_directory::DirectoryError;
 
-/// A check of the lock's holder takes at most this long, also on a busy machine.
+/// Maximum duration of a check for the lock's holder, even on a busy machine.
 const A_LOOK: Duration = Duration::from_millis(50);
 
-/// The exclusive right to change knobs, passed on to the guardian.
+/// The exclusive permission to change knobs, which is passed on to the guardian.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -26,7 +26,8 @@ impl Lock {
         Self::take_within(A_LOOK, folder, command)
     }
 
-    /// A check for the holder shares the lock for a short time, which we wait for.
+    /// Takes the lock within this time: another process that checks for the holder also takes the lock briefly
+    /// (shared).
     fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));
@@ -79,7 +80,8 @@ mod tests {
             format!("process {}: linespeed quiet -- make bench", std::process::id())
         );
         drop(first);
-        // What another test forks in that moment has a copy of the descriptor until it closes all that it does not need.
+        // A process forked by another test at that moment has a copy of the descriptor until it closes unneeded
+        // descriptors.
         let from = std::time::Instant::now();
         while let Err(refused) = Lock::take(folder.path(), "another") {
             assert!(
@@ -125,7 +127,7 @@ mod holder_tests {
     use super::*;
     use std::process::{Command, Stdio};
 
-    /// A lock's file with the words of a session that has ended, held by a `sleep` that has it open.
+    /// A lock file with the text of a session that has ended, held by a `sleep` that has the file open.
     fn left_to_a_guardian(folder: &Path) -> (std::process::Child, u32) {
         let mut ended = Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
@@ -155,7 +157,7 @@ mod holder_tests {
 
     #[test]
     fn who_was_started_below_whom_is_known() {
-        // SAFETY: takes nothing and cannot fail.
+        // SAFETY: the call takes no arguments and cannot fail.
         let parent = unsafe { libc::getppid() } as u32;
         let below = crate::lock_holder::is_ancestor;
         assert!(below(parent) && !below(std::process::id()) && !below(u32::MAX));

@@ -15,15 +15,16 @@ use crate::journal::JournalHeader;
 pub(crate) const LOCK: &str = "quiet.lock";
 /// Maximum duration of restoring, even on the largest machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause between two checks whether it is done.
+/// The pause between two checks for the end of restoring.
 const BETWEEN: Duration = Duration::from_millis(10);
-/// More than processes are ever nested; this bounds what numbers that change meanwhile cost.
+/// Maximum nesting depth of processes, to terminate the search even if PIDs change meanwhile.
 const MOST_NESTED: usize = 10_000;
 
 /// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The session's process, and its text in the lock; `None` if it is empty. After its end its guardian holds the lock.
+    /// The session's process and its text in the lock; `None` if the lock file is empty. After the process has ended,
+    /// its guardian holds the lock.
     session: Option<(u32, String)>,
 }
 
@@ -32,14 +33,14 @@ impl Holder {
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
-        // The trial lock ends with the descriptor.
+        // The trial lock is released when the descriptor is closed.
         if file.try_lock_shared().is_ok() {
             return None;
         }
         Some(Self::read(&mut file))
     }
 
-    /// The permanent holder, if any. A guardian at work is waited for.
+    /// The permanent holder, if any. Waits for a guardian that is restoring.
     pub fn find_lasting(folder: &Path) -> Option<Self> {
         let from = Instant::now();
         loop {
@@ -51,7 +52,7 @@ impl Holder {
         }
     }
 
-    /// The text in the lock, and its holder.
+    /// Reads the holder from the text in the lock.
     pub(crate) fn read(file: &mut File) -> Self {
         let mut text = String::new();
         let _ = file.take(4096).read_to_string(&mut text);
@@ -60,27 +61,27 @@ impl Holder {
         Self { session: session.and_then(|(pid, command)| Some((pid.parse().ok()?, command.to_owned()))) }
     }
 
-    /// The process of a session, while it runs.
+    /// The holder for a session's process, while it runs.
     pub(crate) fn of_session(header: &JournalHeader) -> Option<Self> {
         is_alive(header.pid).then(|| Self { session: Some((header.pid, header.command.clone())) })
     }
 
-    /// The session's process, as far as it is known.
+    /// The session's process, if known.
     pub fn pid(&self) -> Option<u32> {
         self.session.as_ref().map(|(pid, _)| *pid)
     }
 
-    /// The session's process if this one was started below it.
+    /// The session's process, if this process is its descendant.
     pub fn ancestor(&self) -> Option<u32> {
         self.pid().filter(|pid| is_ancestor(*pid))
     }
 
-    /// Whether the session's process is alive; assumed if unknown.
+    /// Whether the session's process is alive; `true` if unknown.
     fn lives(&self) -> bool {
         self.pid().is_none_or(is_alive)
     }
 
-    /// What must be done before anyone else can change knobs.
+    /// The action that is required before anyone else can change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
         if self.lives() { "wait for it to finish, or stop it" } else { "wait until it has restored them" }
     }
@@ -90,7 +91,7 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.session {
             Some((ended, command)) if !self.lives() => {
-                write!(f, "the guardian of process {ended}, which has ended ({command})")
+                write!(f, "the guardian of process {ended}, which has exited ({command})")
             }
             Some((pid, command)) => write!(f, "process {pid}: {command}"),
             None => f.write_str("another process"),
@@ -104,7 +105,7 @@ fn is_alive(pid: u32) -> bool {
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())
 }
 
-/// Whether this process was started below that one.
+/// Whether this process is a descendant of that one.
 pub(crate) fn is_ancestor(pid: u32) -> bool {
     let mut at = std::process::id();
     for _ in 0..MOST_NESTED {
@@ -117,7 +118,7 @@ pub(crate) fn is_ancestor(pid: u32) -> bool {
     false
 }
 
-/// The parent of a process; `None` for the first one.
+/// The parent of a process; `None` for init.
 fn parent_of(pid: u32) -> Option<u32> {
     let parent = Stat::read(pid as i32)?.parent;
     u32::try_from(parent).ok().filter(|parent| *parent > 0)

@@ -1,12 +1,13 @@
-//! The page cache before a command: dropped.
+//! Drops the page cache before a command.
 
 use std::io;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Drops the kernel's page cache of the whole machine. Dirty pages are written first, since only clean pages can be dropped.
+/// Drops the kernel's page cache of the whole machine. Dirty pages are written first, because only clean pages can be
+/// dropped.
 pub fn drop_all() -> Result<(), PageCacheError> {
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call takes no arguments and cannot fail.
     unsafe { libc::sync() };
     std::fs::write(DROP, "3\n").map_err(|error| match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM | libc::EROFS) => PageCacheError::MayNotDrop,
@@ -14,10 +15,10 @@ pub fn drop_all() -> Result<(), PageCacheError> {
     })
 }
 
-/// Why the page cache cannot be dropped.
+/// The reason why the page cache cannot be dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum PageCacheError {
-    /// The kernel does not drop it.
+    /// The kernel refused to drop it.
     #[error("--drop-caches: {}: {}", DROP, .0)]
     Drop(io::Error),
     /// This user, or this container, may not drop it.

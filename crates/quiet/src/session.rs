@@ -1,4 +1,4 @@
-//! A session: takes the lock, writes the journal and the values, and reverts all of it.
+//! A session takes the lock, writes the journal and the values, and reverts everything.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -23,16 +23,16 @@ use crate::value_syntax::ValueSyntax;
 /// The request and its origin.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The folder of journal and lock.
+    /// The directory of journal and lock.
     pub folder: PathBuf,
     /// This boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// The command line, to identify the session: complete in the lock, which only its owner can read; in the journal, which everyone can
-    /// read if it is root's, without the arguments of the command it runs.
+    /// The command line, to identify the session. It is complete in the lock, which only its owner can read. In the
+    /// journal, which everyone can read if it belongs to root, it lacks the arguments of the command that it runs.
     pub command: String,
-    /// When.
+    /// The time.
     pub date: String,
-    /// Whether the values stay when this process ends.
+    /// Whether the values persist after this process ends.
     pub stays: bool,
 }
 
@@ -41,13 +41,13 @@ pub struct Request {
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
-    /// Descriptors for restoring, reserved so that it works however many files are open by then.
+    /// File descriptors reserved for restoring, so that it works regardless of the number of open files.
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
 }
 
-/// A command line up to the program that it runs: arguments may be private.
+/// A command line up to the program that it runs, because its arguments may be private.
 fn for_everybody(command: &str) -> String {
     let Some((ours, theirs)) = command.split_once(" -- ") else { return command.to_owned() };
     match theirs.split_once(' ') {
@@ -56,7 +56,7 @@ fn for_everybody(command: &str) -> String {
     }
 }
 
-/// The changes, including values that they would affect.
+/// The changes, including other values that they would affect.
 fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     if changes.iter().any(Change::moves_others) && !changes.iter().any(|change| change.path == NO_TURBO) {
         changes.extend(Change::watch(files, "boost", NO_TURBO, ValueSyntax::Word));
@@ -64,7 +64,8 @@ fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Restores the values in a journal, and removes it when none of ours remains set. Returns the outcome of each value.
+/// Restores the values in a journal, and removes the journal when none of our values remains in effect. Returns the
+/// outcome of each value.
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     let resumed = Journal::resume(folder)?;
     let Some((journal, contents)) = resumed else { return Ok(Vec::new()) };
@@ -85,21 +86,21 @@ fn put_back(
     let restored = apply::restore(files, &mut journal, &contents)?;
     let values = contents.header.changes.into_iter().zip(restored);
     let restored: Vec<(Change, RestoreOutcome)> = values.chain(undone).collect();
-    // What could not be written stays in the journal, for the next try.
+    // Values that could not be written remain in the journal for the next attempt.
     if !restored.iter().any(|(_, restored)| restored.is_refused()) {
         journal.end()?;
     }
     Ok(restored)
 }
 
-/// Forgets values of another boot.
+/// Discards values from another boot.
 pub fn forget(folder: &Path) -> Result<(), Error> {
     let resumed = Journal::resume(folder)?;
     Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
-/// Restores what this process, or the one that started this guardian, has set, whatever happened to the journal on disk: if an untrusted file is
-/// in its place, the open file and the text in memory are used.
+/// Restores all values set by this process or by the process that started this guardian, regardless of the journal on
+/// disk: if it was replaced with an untrusted file, the open file and the text in memory are used.
 fn restore_own(
     files: &dyn Files,
     folder: &Path,
@@ -115,15 +116,15 @@ fn restore_own(
     }
 }
 
-/// Descriptors that putting back has open at once: the journal, its folder, a file of the kernel's and what leads there.
+/// File descriptors needed for restoring: the journal, its directory, a kernel file and its directory.
 const SPARE: usize = 4;
 
 /// The guardian's name in the kernel.
 const NAME: &CStr = c"linespeed-quiet";
 
-/// The process that restores everything when this one has ended for any reason, and the descriptors reserved for restoring. There is no
-/// guardian if this process already has threads, in the middle of which a copy could not continue, or is the init of its namespace, which
-/// nothing survives.
+/// Starts the process that restores everything when this one has ended for any reason, and reserves file descriptors
+/// for restoring. There is no guardian if this process already has several threads, which a forked copy would not have,
+/// or if it is the init of its namespace, whose other processes end with it.
 fn guard(
     files: &dyn Files,
     lock: &Lock,
@@ -144,7 +145,7 @@ fn guard(
     Ok((Some(Guardian::post(NAME, &keep, watch)?), spare))
 }
 
-/// Dismisses a guardian, and waits for its end, so that the next session finds the lock free.
+/// Dismisses a guardian and waits until it has exited, so that the lock is free for the next session.
 fn dismiss(guardian: Option<Guardian>) {
     if let Some(guardian) = guardian {
         guardian.dismiss();
@@ -159,7 +160,7 @@ pub fn lock(request: &Request) -> Result<Lock, Error> {
 }
 
 impl Session {
-    /// Writes the plan, posts the guardian, writes the values. What became of each.
+    /// Writes the plan, starts the guardian and writes the values. Returns the outcome of each value.
     ///
     /// An error means that nothing was changed.
     pub fn start(
@@ -186,7 +187,7 @@ impl Session {
         let written = match apply::apply(files, &mut journal, &plan.changes) {
             Ok(written) => written,
             Err(error) => {
-                // The journal cannot be written any more: everything back at once.
+                // The journal can no longer be written: restore everything immediately.
                 let _ = restore(files, &request.folder);
                 dismiss(guardian);
                 return Err(error.into());
@@ -195,17 +196,18 @@ impl Session {
         Ok((Self { journal, guardian, spare, folder: request.folder.clone(), _lock: lock }, written))
     }
 
-    /// Applies a compound change, which is undone with the values. Returns remarks; after an error nothing of it remains.
+    /// Applies a compound change, which is undone together with the values. Returns remarks; after an error, no part of
+    /// the change remains.
     pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<Text>, Error> {
         let compound = compound.prepared();
         self.journal.note(&journal::Step::Compound(compound.clone()))?;
         Ok(compound.begin().inspect_err(|_| {
-            // What cannot be undone now is recorded in the journal.
+            // Changes that cannot be undone now are recorded in the journal.
             let _ = compound.undo();
         })?)
     }
 
-    /// The guardian's process; `None` without one.
+    /// The guardian's PID; `None` without a guardian.
     pub fn guardian(&self) -> Option<i32> {
         self.guardian.as_ref().map(|guardian| guardian.pid())
     }
@@ -215,14 +217,14 @@ impl Session {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
         match self.guardian {
-            // What this process cannot do, the guardian may, once this one is gone.
+            // The guardian may succeed after this process has ended.
             Some(guardian) if restored.is_err() => guardian.wait(),
             guardian => dismiss(guardian),
         }
         restored
     }
 
-    /// Keeps the values.
+    /// Ends the session and leaves the values in effect.
     pub fn leave(self) {
         dismiss(self.guardian);
     }

@@ -1,5 +1,6 @@
-//! What linespeed has already set on this machine, and who holds it: this user's, from journal and lock, or root's, whose journal everyone
-//! may read. Only one session exists at a time, so the present values determine what another one may do.
+//! Settings that linespeed has already made on this machine, and their owner: this user's settings, from journal and
+//! lock, or root's, whose journal everyone may read. Only one session exists at a time, so the existing settings
+//! determine what another session may do.
 
 use std::fmt;
 use std::path::Path;
@@ -17,20 +18,21 @@ use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan};
 use crate::value_syntax::name_cpus;
 
-/// What a journal shows.
+/// The settings that a journal lists.
 #[derive(Debug)]
 pub enum Leftover {
     /// Nothing.
     Nothing,
-    /// Values of another boot, gone by themselves.
+    /// Values from another boot, which were reset by the reboot.
     OtherBoot(JournalContents),
     /// Values that persist on request.
     Standing(JournalContents),
-    /// Values of a process that has not restored them: it still runs, or has died.
+    /// Values of a process that has not restored them, because it still runs or has died.
     Orphaned(JournalContents),
 }
 
-/// Examines the values in the journal; takes no lock and changes nothing. Another user's folder has no values of this user.
+/// Examines the values in the journal, without taking the lock or changing anything. Another user's directory contains
+/// no values of this user.
 pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
     if state_directory::is_foreign(folder) {
         return Ok(Leftover::Nothing);
@@ -61,7 +63,7 @@ impl Leftover {
     }
 }
 
-/// The present values, and their holder.
+/// The settings in effect, and their owner.
 #[derive(Debug)]
 pub struct Standing {
     left: Result<Leftover, Error>,
@@ -71,18 +73,18 @@ pub struct Standing {
 
 impl Standing {
     fn look(folder: &Path, boot: &str) -> Self {
-        // A guardian at work is waited for, and has removed the journal then.
+        // Waits for a guardian that is restoring, after which it has removed the journal.
         let holder = Holder::find_lasting(folder);
         Self { left: find_leftover(folder, boot), holder, is_roots: false }
     }
 
-    /// This user's present values.
+    /// This user's settings in effect.
     pub fn find(folder: &Path, boot: &str) -> Result<Self, Error> {
         let found = Self::look(folder, boot);
         found.left.map(|left| Self { left: Ok(left), ..found })
     }
 
-    /// What root has set, for another user; `None` for root, and if nothing of it remains.
+    /// Root's settings in effect, as seen by another user; `None` for root, or if no settings remain.
     pub fn of_root(boot: &str) -> Option<Self> {
         if os::is_root() {
             return None;
@@ -91,7 +93,7 @@ impl Standing {
         let found =
             [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)?;
         let left = found.map(|contents| Leftover::of_journal(Some(contents), boot)).map_err(Error::from);
-        // Root's lock is closed to others.
+        // Other users cannot open root's lock.
         let holder = match &left {
             Ok(Leftover::OtherBoot(_)) => return None,
             Ok(Leftover::Orphaned(contents)) => Holder::of_session(&contents.header),
@@ -100,7 +102,7 @@ impl Standing {
         Some(Self { left, holder, is_roots: true })
     }
 
-    /// The values in this boot.
+    /// The values set in this boot.
     pub fn contents(&self) -> Option<&JournalContents> {
         match self.left.as_ref().ok()? {
             Leftover::OtherBoot(_) => None,
@@ -149,7 +151,7 @@ impl Standing {
     }
 }
 
-/// By whom, since when, and what to do.
+/// Describes by whom and since when they were set, and what to do.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roots = self.is_roots;
@@ -159,13 +161,13 @@ impl fmt::Display for Standing {
             (Ok(Leftover::Nothing), None) => return f.write_str("linespeed has set no knobs"),
             (_, Some(holder)) => {
                 let whose = if roots { "Root's knobs" } else { "Knobs" };
-                return write!(f, "{whose} are currently set by {holder} and will be restored when it ends");
+                return write!(f, "{whose} are currently set by {holder} and will be restored when it exits");
             }
             (Ok(Leftover::Standing(contents)), None) if roots => write!(f, "Root has set knobs: {contents}")?,
             (Ok(Leftover::Standing(contents)), None) => contents.fmt(f)?,
             (Ok(Leftover::Orphaned(contents)), None) => {
                 let whose = if roots { "Root has set knobs: " } else { "" };
-                write!(f, "{whose}{contents}, which ended without restoring them")?;
+                write!(f, "{whose}{contents}, and the process exited without restoring them")?;
             }
         }
         f.write_str(match roots {
@@ -175,19 +177,19 @@ impl fmt::Display for Standing {
     }
 }
 
-/// What an earlier session left, this user's or root's, in one line; `None` if nothing is left. An error is the obstacle to setting
-/// anything, with its remedy.
+/// Describes in one line what an earlier session of this user or of root left behind; `None` if nothing remains. An
+/// error describes the obstacle to setting anything, with its remedy.
 pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
     let own = Standing::find(folder, boot)?;
     let standing = if own.contents().is_some() { Some(own) } else { Standing::of_root(boot) };
     Ok(standing.map(|standing| standing.to_string()))
 }
 
-/// Knobs set by a parent process of this one, or by an earlier `--apply`: another session sets nothing more on the machine, and only
-/// applies its command's own settings.
+/// Handles knobs set by a parent process or by an earlier `--apply`: another session changes nothing else on the
+/// machine, and only applies the settings of its command.
 impl Standing {
-    /// Present values during a session with this purpose; `None` if there are none. Values of another user are an error, and so are persistent
-    /// ones if this session is also to persist.
+    /// Settings in effect during a session with this purpose; `None` if there are none. Settings of another user are an
+    /// error, and so are persistent ones if this session should also persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
         if let Some(holder) = &found.holder {
@@ -204,7 +206,7 @@ impl Standing {
         }
     }
 
-    /// The parent process, if the session is that one's.
+    /// The parent process, if the session belongs to it.
     fn parent(&self) -> Option<u32> {
         self.holder.as_ref()?.ancestor()
     }
@@ -214,12 +216,12 @@ impl Standing {
             (None, Some(contents)) => {
                 format!("the session active since {} ({})", contents.header.date, contents.header.command)
             }
-            (pid, _) => format!("process {}, under which this runs", pid.unwrap_or_default()),
+            (pid, _) => format!("process {}, which runs this command", pid.unwrap_or_default()),
         }
     }
 
-    /// Removes from the plan everything but the command's own settings, and returns the knobs left open. Named knobs, or CPUs that are not
-    /// quiet now, are refused.
+    /// Removes everything except the command's own settings from the plan, and returns the knobs that remain unset.
+    /// Fails if knobs were named, or if the CPUs are not quiet now.
     pub(crate) fn keep_to_the_commands(
         &self,
         plan: &mut TuningPlan,
@@ -243,7 +245,7 @@ impl Standing {
         )))
     }
 
-    /// What must be done to set more.
+    /// The action required before setting more.
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "request it there",
@@ -251,13 +253,14 @@ impl Standing {
         }
     }
 
-    /// What remains to be done during that session: nothing more is set except for what is held meanwhile, and these knobs stay open.
+    /// Describes what this session does during the other one: only process-lifetime settings are made, and these knobs
+    /// remain unset.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
-        let already = if is_parents { "already quiet by" } else { "already set by" };
+        let already = if is_parents { "already made quiet by" } else { "already set by" };
         let mut words = format!("{already} {}: nothing else was set", self.owner());
         if !held.is_empty() {
-            words.push_str(&format!(", but while this runs: {}", held.join(", ")));
+            words.push_str(&format!(", except during this run: {}", held.join(", ")));
         }
         match (open.join(", "), is_parents) {
             (open, _) if open.is_empty() => words,
@@ -267,7 +270,7 @@ impl Standing {
     }
 }
 
-/// CPUs not reserved for this process: if it may run on all, none was reserved.
+/// The CPUs that are not reserved for this process; if it may run on all CPUs, none were reserved.
 fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
     let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
     let given = if context.online.is_subset(&own) { CpuList::new() } else { own };

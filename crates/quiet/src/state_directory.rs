@@ -1,4 +1,4 @@
-//! The state directory with journal and lock, which only its owner can write.
+//! The state directory with journal and lock, to which only its owner can write.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use crate::files::may_write;
 
-/// The journal's name in it.
+/// The journal's name in this directory.
 pub const JOURNAL: &str = "quiet.journal";
-/// Root's folder, which survives a power loss.
+/// Root's directory, which survives a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
-/// Root's folder if the other one is not writable: it is lost at reboot, like the values.
+/// Root's directory if the other one is not writable. Its contents are lost at reboot, as are the values.
 pub const RUNTIME: &str = os::places::RUNTIME;
 
-/// The folder for this user: root's is the machine's, another user's is in the given state folder.
+/// The directory for this user: a system directory for root; for other users, in the given state directory.
 pub fn locate(state: Option<&Path>) -> Option<PathBuf> {
     if !os::is_root() {
         return state.map(Path::to_owned);
     }
     let [lasting, runtime] = [SYSTEM, RUNTIME].map(PathBuf::from);
-    // A journal stays where it was begun, whatever was mounted since.
+    // A journal stays in the directory in which it was begun, regardless of later mounts.
     let elsewhere = has_journal(&runtime) || !can_be_written(&lasting) && can_be_written(&runtime);
     Some(if elsewhere && !has_journal(&lasting) { runtime } else { lasting })
 }
@@ -29,12 +29,12 @@ fn has_journal(folder: &Path) -> bool {
     std::fs::symlink_metadata(folder.join(JOURNAL)).is_ok()
 }
 
-/// Whether this user may write to a folder, or create it.
+/// Whether this user may write to a directory, or create it.
 fn can_be_written(folder: &Path) -> bool {
     folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).is_some_and(may_write)
 }
 
-/// Whether a folder belongs to another user, as after `su` without `-`: it contains no files of this user.
+/// Whether a directory belongs to another user, as after `su` without `-`. It then contains no files of this user.
 pub fn is_foreign(folder: &Path) -> bool {
     let me = os::effective_user();
     match std::fs::symlink_metadata(folder) {
@@ -43,24 +43,24 @@ pub fn is_foreign(folder: &Path) -> bool {
     }
 }
 
-/// Why nothing can be saved in the state directory.
+/// The reason why nothing can be saved in the state directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// The system refuses something at this path.
     #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), unwritable(.1))]
     Unwritable(PathBuf, io::Error),
-    /// It is no folder.
+    /// It is not a directory.
     #[error("{0}: not a directory")]
     NotAFolder(PathBuf),
-    /// The lock is no regular file.
+    /// The lock is not a regular file.
     #[error("{0}: not a regular file; check it, then remove it")]
     NotAFile(PathBuf),
-    /// Others than its owner may write there.
+    /// Users other than its owner may write there.
     #[error("{0}: writable by other users, so it is not used; run chmod go-w on it, or remove it")]
     WritableByOthers(PathBuf),
 }
 
-/// What the system refused, and the remedy.
+/// The operation that the system refused, and the remedy.
 fn unwritable(error: &io::Error) -> String {
     let says = match error.raw_os_error() {
         Some(libc::EROFS) => "its file system is mounted read-only",
@@ -69,14 +69,14 @@ fn unwritable(error: &io::Error) -> String {
         Some(libc::ENOTDIR | libc::EEXIST) => "a component of its path is not a directory",
         Some(libc::EISDIR) => "it is a directory; check it, then remove it",
         Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
-            "this user cannot write there; set HOME or XDG_STATE_HOME to a directory of your own"
+            "this user has no write permission; set HOME or XDG_STATE_HOME to a writable directory"
         }
         _ => return error.to_string(),
     };
     says.to_owned()
 }
 
-/// Creates the folder if it is missing, and checks whether it can be trusted.
+/// Creates the directory if it is missing, and checks whether it can be trusted.
 pub fn prepare(folder: &Path) -> Result<(), DirectoryError> {
     let refused = |error: io::Error| DirectoryError::Unwritable(folder.to_owned(), error);
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;

@@ -29,7 +29,7 @@ use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 /// The process that sets knobs.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The user's state folder; `None` if neither XDG_STATE_HOME nor HOME is set.
+    /// The user's state directory; `None` if neither XDG_STATE_HOME nor HOME is set.
     pub state: Option<PathBuf>,
     /// The command line as typed.
     pub command: String,
@@ -40,7 +40,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The folder of journal and lock.
+    /// The directory of journal and lock.
     pub fn state_directory(&self) -> Result<PathBuf, Error> {
         state_directory::locate(self.state.as_deref()).ok_or(Error::NoStateDirectory)
     }
@@ -59,7 +59,7 @@ impl Caller {
         (self.listener)(event);
     }
 
-    /// Reports a state directory of another user, which cannot hold this user's settings.
+    /// Reports that the state directory belongs to another user and cannot be used for this user's settings.
     pub fn tell_where_foreign(&self, folder: &Path) {
         if state_directory::is_foreign(folder) {
             self.tell(Event::ForeignDirectory(folder.to_owned()));
@@ -67,25 +67,25 @@ impl Caller {
     }
 }
 
-/// What distinguishes this boot from others.
+/// The ID of this boot.
 pub fn read_boot_id() -> String {
     Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Set knobs, until [`TunedSession::end`] or a drop restores them.
+/// Knobs that are set until [`TunedSession::end`] or a drop restores them.
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,
     /// `/dev/cpu_dma_latency`, which is in force while it is open.
     latency: Option<File>,
     outcomes: Vec<KnobOutcome>,
-    /// Whether a compound change applies.
+    /// Whether a compound change is in effect.
     compound_applied: bool,
     /// The settings for a command.
     pub settings: Vec<ProcessSetting>,
-    /// The shield that the command is to enter.
+    /// The shield that the command will enter.
     shield: Option<Shield>,
-    /// The notice about another session, during which this one sets nothing on the machine.
+    /// The notice about another session, during which this one changes nothing on the machine.
     pub beside: Option<String>,
     listener: Listener,
 }
@@ -123,7 +123,7 @@ impl TunedSession {
             let request = caller.request(&folder?, purpose == Purpose::Persistent);
             let lock = session::lock(&request)?;
             if clean_up(caller, &request.folder, &boot, &tree)? {
-                // The values that were inspected were not the machine's own.
+                // The inspected values were not the machine's original values.
                 Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
             }
             locked = Some((lock, request));
@@ -169,7 +169,7 @@ impl TunedSession {
         Ok(())
     }
 
-    /// What this process holds, and what is for the command to have.
+    /// Applies the settings that this process holds, and collects those for the command.
     fn with_settings(caller: &Caller, rows: &[AuditRow], plan: &TuningPlan) -> Self {
         let mut tuned = Self {
             session: None,
@@ -214,11 +214,11 @@ impl TunedSession {
         &self.outcomes
     }
 
-    /// Starts a command up to its gate, with all its settings; those that failed are in the outcomes.
+    /// Starts a command up to its gate, with all its settings. Failed settings are listed in the outcomes.
     ///
     /// # Errors
     ///
-    /// It cannot be started.
+    /// The command cannot be started.
     pub fn spawn(&mut self, spec: &Spec) -> Result<Child, SpawnError> {
         let child = if self.settings.contains(&ProcessSetting::FixedAddresses) {
             let (child, fixed) = process::with_fixed_addresses(|| Child::spawn(spec));
@@ -238,14 +238,14 @@ impl TunedSession {
         Ok(child)
     }
 
-    /// Notes what a command was refused.
+    /// Records a setting that a command was refused.
     fn refuse(&mut self, knob: &str, why: String) {
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == knob) {
             outcome.why_not = Some(why.into());
         }
     }
 
-    /// Adds the notes about a set knob.
+    /// Adds a remark about a set knob.
     pub fn note(&mut self, knob: &str, note: Text) {
         let done = |outcome: &&mut KnobOutcome| outcome.knob == knob && outcome.is_done();
         if let Some(outcome) = self.outcomes.iter_mut().find(done) {
@@ -253,7 +253,7 @@ impl TunedSession {
         }
     }
 
-    /// What a record contains about them.
+    /// The knobs in the format of a record.
     pub fn knobs(&self) -> Vec<record::Knob> {
         let knob = |outcome: &KnobOutcome| record::Knob {
             name: outcome.knob.to_owned(),
@@ -264,7 +264,7 @@ impl TunedSession {
         self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
     }
 
-    /// Keeps the values. Returns whether there are any.
+    /// Leaves the values in effect. Returns whether there are any.
     pub fn leave(mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
         let stands = self.compound_applied
@@ -305,7 +305,7 @@ fn tell_unrestored(restored: &[(Change, RestoreOutcome)], listener: Listener) {
     }
 }
 
-/// What was named and cannot be set is refused before anything is.
+/// Fails before anything is set if a named knob cannot be set.
 fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
     if !named || plan.not_set.is_empty() {
         return Ok(());
@@ -313,8 +313,8 @@ fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
     Err(Error::NotSet { knobs: plan.not_set.clone(), restored: false })
 }
 
-/// Restores what a dead process left, and discards that of another boot; returns whether values may have changed. Values that persist on
-/// request are not touched: then nothing begins.
+/// Restores settings left by a dead process, and discards those from another boot. Returns whether values may have
+/// changed. Values that persist on request are not changed, and prevent a new session.
 fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
     match find_leftover(folder, boot)? {
         Leftover::Nothing => Ok(false),
@@ -327,7 +327,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
         Leftover::Orphaned(contents) => {
             caller.tell(Event::Leftover(&contents));
             tell_unrestored(&session::restore(tree, folder)?, caller.listener);
-            // What cannot be restored stays in the journal, which must not be overwritten.
+            // Values that cannot be restored remain in the journal, which must not be overwritten.
             match find_leftover(folder, boot)? {
                 Leftover::Nothing => Ok(true),
                 _ => Err(Error::LeftoverStays),
@@ -336,14 +336,14 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
     }
 }
 
-/// The outcome of restoring by command.
+/// The outcome of restoring on request.
 #[derive(Debug)]
 pub struct Restored {
-    /// What became of each value.
+    /// The outcome of each value.
     pub values: Vec<(Change, RestoreOutcome)>,
     /// Values from another boot, which are discarded.
     pub forgotten: Option<JournalContents>,
-    /// What root has set during it.
+    /// Root's settings that are in effect at the same time.
     pub root: Option<Standing>,
 }
 

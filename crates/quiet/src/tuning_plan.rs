@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::knob::{Adjustment, KnobContext, ProcessSetting, State};
 
-/// Why the machine should be quiet.
+/// The purpose of a quiet machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// For any purpose, until it is restored.
+    /// Any purpose, until the settings are restored.
     Persistent,
     /// For the duration of a command.
     Command,
@@ -26,7 +26,7 @@ pub enum Purpose {
 pub struct Wanted<'a> {
     /// Knobs by name; empty for all undisputed ones.
     pub names: &'a [&'static str],
-    /// For what.
+    /// The purpose.
     pub purpose: Purpose,
     /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
@@ -35,7 +35,7 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The changes for it below a root; `files` are the files of the same root.
+    /// Plans the changes below a root; `files` are the files of the same root.
     pub fn plan<'a>(&self, root: &Root, files: &'a dyn Files) -> Result<Planned<'a>, Error> {
         let context = prepare_context(root, files, self.cpus, self.purpose)?;
         let rows = match self.value {
@@ -49,9 +49,9 @@ impl Wanted<'_> {
 
 /// The planned changes, and the inspected knobs.
 pub struct Planned<'a> {
-    /// The machine as the knobs see it.
+    /// The machine's state for the knobs.
     pub context: KnobContext<'a>,
-    /// The present state of the knobs.
+    /// The current state of the knobs.
     pub rows: Vec<AuditRow>,
     /// The planned changes.
     pub plan: TuningPlan,
@@ -60,20 +60,20 @@ pub struct Planned<'a> {
 /// The planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TuningPlan {
-    /// Values, in the order of their writing.
+    /// Values, in the order of writing.
     pub changes: Vec<Change>,
     /// Process-lifetime settings, with the knob's name.
     pub settings: Vec<(&'static str, ProcessSetting)>,
     /// Compound changes, with the knob's name.
     pub compound_changes: Vec<(&'static str, CompoundChange)>,
-    /// Knobs that stay unchanged although they were to be set, and why.
+    /// Knobs that remain unchanged although they should be set, with the reasons.
     pub not_set: Vec<(&'static str, Text)>,
-    /// What linespeed does not set by itself: at boot, or by hand.
+    /// Knobs that linespeed does not set: they must be set at boot or manually.
     pub advice: Vec<(&'static str, Text)>,
 }
 
 impl TuningPlan {
-    /// The plan for these rows; `named`: the user named them, rather than taking all.
+    /// The plan for these rows; `named`: whether the user named them instead of using all knobs.
     pub fn from_audit(rows: &[AuditRow], named: bool, purpose: Purpose, files: &dyn Files) -> Self {
         let mut plan = Self::default();
         for row in rows {
@@ -142,8 +142,8 @@ impl TuningPlan {
         }
     }
 
-    /// Leaves everything unchanged except the command's own settings: another session is active, and there is one at a time. Returns the
-    /// knobs that would have been set.
+    /// Reduces the plan to the command's own settings, because another session is active and only one session may
+    /// change the machine at a time. Returns the knobs that would have been set.
     pub fn keep_to_the_commands(&mut self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = Vec::new();
         let tuned = self
@@ -158,7 +158,7 @@ impl TuningPlan {
         names
     }
 
-    /// Where to report that someone else has to do it: if it was named, the user wants it done.
+    /// The list for knobs that someone else must set: the unset knobs if the user named them, otherwise the advice.
     fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, Text)> {
         if named { &mut self.not_set } else { &mut self.advice }
     }
@@ -169,7 +169,7 @@ impl TuningPlan {
     }
 }
 
-/// The machine for the knobs, with the quiet CPUs, which are refused if they cannot be quiet.
+/// Prepares the machine's state for the knobs, with the quiet CPUs; fails if they cannot be kept quiet.
 pub fn prepare_context<'a>(
     root: &Root,
     files: &'a dyn Files,
@@ -177,7 +177,7 @@ pub fn prepare_context<'a>(
     purpose: Purpose,
 ) -> Result<KnobContext<'a>, Error> {
     let mut wanted = cpus.cloned();
-    // A measurement of all CPUs wants none of them cleared; it reports itself what it cannot measure.
+    // A measurement of all CPUs must not clear any of them; it reports what it cannot measure.
     if purpose == Purpose::Measuring {
         let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
@@ -195,7 +195,7 @@ pub fn prepare_context<'a>(
     }
 }
 
-/// Whether something can be held for this purpose.
+/// Whether this setting can be held for this purpose.
 fn fits(setting: &ProcessSetting, purpose: Purpose) -> bool {
     match purpose {
         Purpose::Persistent => false,

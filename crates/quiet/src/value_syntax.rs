@@ -1,9 +1,9 @@
-//! The value format of a file: what is read may differ from what was written only in spelling.
+//! The value format of a file: the value read may differ from the value written only in its spelling.
 
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
-/// The spelling of a file's value.
+/// The format of a file's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueSyntax {
@@ -19,7 +19,7 @@ pub enum ValueSyntax {
 }
 
 impl ValueSyntax {
-    /// The value in the text of a file, in the spelling used for writing; `None` if it has none.
+    /// The value in the text of a file, in the format used for writing; `None` if it contains no value.
     pub fn parse(self, text: &str) -> Option<String> {
         let text = text.trim();
         match self {
@@ -48,7 +48,7 @@ impl ValueSyntax {
     }
 }
 
-/// CPUs in words: `CPU 1`, `CPUs 0-3`.
+/// Names CPUs: `CPU 1`, `CPUs 0-3`.
 pub(crate) fn name_cpus(list: &CpuList) -> String {
     if list.len() == 1 { format!("CPU {list}") } else { format!("CPUs {list}") }
 }

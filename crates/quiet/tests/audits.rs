@@ -1,4 +1,5 @@
-//! The audit on trees of machines that nobody here has: each knob says the right thing, or that it cannot be seen.
+//! Tests the audit on trees of machines that are not available here: each knob must report the correct state, or that
+//! it cannot be read.
 mod support;
 
 use machine::Root;
@@ -10,7 +11,7 @@ use quiet::process_settings::process::ProcessAttributes;
 use record::CpuList;
 use support::{MACHINES, made_up, put, row, rows, temporary, unpack};
 
-/// The machine's knobs, without and with CPUs that are to be quiet.
+/// Checks the machine's knobs, without and with CPUs to keep quiet.
 fn each(check: impl Fn(&str, &str, &[quiet::audit::AuditRow])) {
     for name in MACHINES {
         let folder = unpack(name);
@@ -69,7 +70,7 @@ fn the_hybrid_has_a_clock_for_each_kind_of_core() {
         (&inspection("governor").now, &inspection("epp").now),
         (&"powersave".into(), &"balance_performance".into())
     );
-    // The nominal clocks of its two kinds of cores.
+    // The nominal clocks of its two kinds of core.
     assert_eq!(inspection("clock-range").steadier, Some("1400 or 1900 MHz".into()));
     assert_eq!(inspection("boost").now, "on".into());
     let smt = &inspection("smt").now;
@@ -127,7 +128,7 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
         }
     }
     assert_eq!(tuned, 16);
-    // The tree does not follow as a kernel would: a CPU that went offline is still listed.
+    // Unlike a kernel, the tree does not update itself: a CPU that went offline is still listed.
     put(folder.path(), "sys/devices/system/cpu/online", "0-2");
     for row in rows(&root, "1") {
         let writes = matches!(row.inspection.adjustment, Adjustment::Write(_));
@@ -135,7 +136,7 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
     }
 }
 
-/// Files that are there and cannot be written, as a container has them.
+/// Files that exist but cannot be written, as in a container.
 struct ReadOnly<'a>(Tree<'a>);
 
 impl Files for ReadOnly<'_> {
@@ -190,7 +191,7 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
 
 #[test]
 fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
-    // As WSL and small virtual machines show themselves: no cpufreq, no cpuidle, no smt, no interrupts, no workqueues.
+    // As in WSL and small virtual machines: no cpufreq, no cpuidle, no smt, no interrupts, no workqueues.
     let folder = temporary();
     for (path, text) in [
         ("sys/devices/system/cpu/online", "0-1"),
@@ -229,7 +230,7 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         assert!(matches!(inspection.state, State::Absent(_)), "{name}: {inspection:?}");
     }
     for (name, now) in [
-        ("steal", "4.67 % of all time since boot"),
+        ("steal", "4.67 % of CPU time since boot"),
         ("others", "load average 1.25"),
         ("swap", "512 KiB in use"),
         ("thp", "madvise"),
@@ -241,7 +242,7 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
     }
 }
 
-/// A context of the running machine, made up.
+/// A synthetic context of the running machine.
 fn live<'a>(files: &'a Tree, own: Option<ProcessAttributes>) -> KnobContext<'a> {
     KnobContext { live: true, own, ..support::context(files, &online("0-1"), "") }
 }
@@ -273,7 +274,7 @@ fn nice_says_against_whom_it_counts() {
         let reported = note(&[(AUTOGROUPS, "1"), (first, groups)]);
         assert_eq!(reported.code(), Some("quiet-nice-within-session"), "{reported}");
     }
-    // A group that has its own share is no session's.
+    // A group that has its own share does not belong to a session.
     let weighed = [(first, "0::/a/b"), ("sys/fs/cgroup/a/cpu.weight", "100"), (AUTOGROUPS, "1")];
     for (files, group) in [
         (&weighed[..], "/a"),

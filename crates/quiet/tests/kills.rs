@@ -1,4 +1,5 @@
-//! Whatever is killed and whenever, everything comes back. `LINESPEED_TEST_KILLS=1000` for that many kills.
+//! Tests that everything is restored, regardless of which process is killed and when. Set `LINESPEED_TEST_KILLS=1000`
+//! for that many kills.
 #[path = "../examples/kills/kernel.rs"]
 mod kernel;
 #[path = "../examples/kills/settings.rs"]
@@ -16,7 +17,7 @@ use kernel::Kernel;
 use quiet::knob::KnobContext;
 use trials::{Bench, Dice, Tally};
 
-/// Kills of an ordinary run of the tests: some seconds.
+/// Number of kills in a regular test run, which take some seconds.
 const FEW: u32 = 60;
 
 #[test]
@@ -25,7 +26,7 @@ fn after_every_kill_every_file_is_as_it_was() {
     let folder = support::temporary();
     let tree = folder.path().join("machine");
     support::made_up(&tree, 2);
-    // Off already, which setting a governor undoes.
+    // Already off, which setting a governor reverts.
     support::put(&tree, "sys/devices/system/cpu/intel_pstate/no_turbo", "1");
     let state = support::temporary();
     let root = machine::Root::captured(&tree).unwrap();

@@ -16,26 +16,26 @@ pub const BASELINE_VERSION: u32 = 1;
 /// The expected results of one or several classes of machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// [`BASELINE_VERSION`] of the program that made it.
+    /// [`BASELINE_VERSION`] of the program that wrote this baseline.
     pub baseline: u32,
     /// The program that wrote it.
     pub tool: Tool,
-    /// When it was made, RFC 3339 in UTC.
+    /// When the baseline was written, RFC 3339 in UTC.
     pub made: String,
-    /// One entry per class of similar machines, the largest first.
+    /// One entry per class of similar machines, largest class first.
     pub classes: Vec<ClassBaseline>,
 }
 
 /// The expected results of the machines of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassBaseline {
-    /// What they are, in a few words.
+    /// A short description of these machines.
     pub name: String,
     /// The number of machines behind the medians.
     pub machines: u32,
-    /// The record of the machine nearest to the medians: its inventory and settings represent the class.
+    /// The record of the machine closest to the medians: its inventory and settings represent the class.
     pub record: Record,
-    /// Each result that most of them have.
+    /// The results that most of these machines have.
     pub figures: Vec<ClassFigure>,
 }
 
@@ -43,7 +43,7 @@ pub struct ClassBaseline {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassFigure {
-    /// The result in words, as `linespeed compare` names it: `triad, all CPUs`.
+    /// The result in words, as in `linespeed compare`: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
     pub metric: Metric,
@@ -51,14 +51,15 @@ pub struct ClassFigure {
     pub unit: String,
     /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
-    /// Its labels, without those that name a place on one machine.
+    /// The result's labels, without those that identify a place on one machine.
     #[serde(rename = "where")]
     pub labels: Labels,
-    /// Machines that have it.
+    /// Number of machines with this result.
     pub machines: u32,
-    /// Their median.
+    /// The median of these machines.
     pub median: f64,
-    /// The robust standard deviation between machines, of logarithms (0.01 is 1 %); absent if there are too few machines.
+    /// The robust standard deviation of the logarithms across machines (0.01 is 1 %); absent if there are too few
+    /// machines.
     pub scale: Option<f64>,
 }
 
@@ -72,21 +73,21 @@ impl Baseline {
         serde_json::from_slice::<Head>(text).is_ok_and(|head| head.baseline > 0)
     }
 
-    /// Reads it from a file; `None` if the file cannot be read or contains something else, such as a record.
+    /// Reads a baseline from a file; `None` if the file cannot be read or contains something else, such as a record.
     ///
     /// # Errors
     ///
-    /// It is a baseline in a newer format, or a damaged one.
+    /// The baseline is damaged or in a newer format.
     pub fn read(path: &Path) -> Result<Option<Self>, ReadError> {
         let text = regular_file::read(path, MAX_RECORD_BYTES).ok().map(|(text, _)| text);
         text.filter(|text| Self::is_in(text)).map(|text| Self::from_json(&text)).transpose()
     }
 
-    /// Reads it from JSON text. Each class's record is read like [`Record::from_json`].
+    /// Reads a baseline from JSON text. Each class's record is read as by [`Record::from_json`].
     ///
     /// # Errors
     ///
-    /// It is not a baseline, or one in a newer format.
+    /// The text is not a baseline, or the baseline is in a newer format.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
         memory_of(text)?;
         let baseline: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;

@@ -1,4 +1,4 @@
-//! What a command was bound by.
+//! The limiting factor of a command.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
-    /// Nothing but its own CPUs.
+    /// Only the speed of its own CPUs.
     Cpu,
     /// Loads that missed all caches.
     MemoryLatency,
@@ -33,7 +33,7 @@ pub enum BoundBy {
     Quota,
     /// One thread, while other CPUs are idle.
     OneThread,
-    /// The busiest of its threads.
+    /// The busiest of its threads, while the others have less work.
     Imbalance,
     /// Steal time.
     Stolen,
@@ -43,13 +43,13 @@ pub enum BoundBy {
     Cache,
     /// Its own threads running together: they share cache lines or spin on a lock.
     OwnThreads,
-    /// Heat, power or a setting that lowers the clock.
+    /// Heat, power limits or a setting that lowers the clock.
     Clock,
     /// Nothing: there is no work.
     Idle,
     /// No visible cause.
     Unknown,
-    /// A cause that another version wrote.
+    /// A cause written by another version.
     #[serde(untagged)]
     Other(String),
 }
@@ -67,13 +67,13 @@ pub enum BoundKind {
     Dram,
     /// Loads from another node's memory.
     Remote,
-    /// Loads from beyond a core's own caches; their level is unknown.
+    /// Loads from an unknown level beyond a core's own caches.
     CachesOrMemory,
     /// Loops that wait for another thread.
     Spinning,
     /// Cache lines that several threads write.
     SharedLines,
-    /// Starting and ending processes.
+    /// Process creation and exit.
     ProcessCreation,
     /// Page faults.
     PageFaults,
@@ -83,7 +83,7 @@ pub enum BoundKind {
     Network,
     /// Reading and writing files.
     FileIo,
-    /// Opening files, and looking up names and attributes of files.
+    /// Opening files, and looking up file names and attributes.
     PathLookups,
     /// Sending and handling signals.
     Signals,
@@ -93,14 +93,14 @@ pub enum BoundKind {
     MemoryMapping,
     /// Switches between threads and processes.
     ContextSwitches,
-    /// The name of a system call without a kind, or a kind that another version wrote.
+    /// The name of a system call without a kind, or a kind written by another version.
     #[serde(untagged)]
     #[strum(default)]
     Other(String),
 }
 
 impl BoundBy {
-    /// In words.
+    /// The kind in words.
     pub fn name(&self) -> Text {
         match self {
             BoundBy::Cpu => text!("the CPU"),
@@ -126,7 +126,7 @@ impl BoundBy {
         }
     }
 
-    /// Its code, as in JSON.
+    /// The kind's code, as in JSON.
     pub fn code(&self) -> String {
         serde_json::to_value(self)
             .ok()

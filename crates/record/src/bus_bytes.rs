@@ -1,18 +1,19 @@
-//! Memory traffic: the bytes that a program counts, plus the lines that caches read because of its regular stores, as far as known.
+//! Memory traffic: the bytes that a program counts, plus the lines that caches read before regular stores, if their number is
+//! known.
 
 use crate::{Label, Measurement, Record, detail, metrics};
 
-/// The lowest and highest possible bus traffic, B/s. A program counts the bytes of `stream`; if every stored line is read first, the traffic is
-/// that of `bus`. Both ends are equal if nothing was read first. They span the whole range if the number of such
-/// lines was not measured or is in doubt.
+/// The lowest and highest possible bus traffic, B/s. `stream` has the bytes that the program counts; `bus` has the traffic if every stored
+/// line is read first. The two limits are equal if no line was read first, and span the whole range if the number of lines read first was
+/// not measured or is in doubt.
 pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f64, f64) {
     let (least, most) = write_allocate_avoided(record, stream).unwrap_or((0.0, 1.0));
     let carried = |avoided: f64| bus.value() - avoided * (bus.value() - stream.value());
     (carried(most), carried(least))
 }
 
-/// The share of lines that the same number of threads did not read before overwriting them, with its interval. Only if it is beyond doubt;
-/// clamped to the range of a share.
+/// The share of lines that the same number of threads overwrote without reading them first, with its interval, clamped to the range of a
+/// share. `None` if the result is in doubt.
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record

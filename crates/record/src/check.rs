@@ -1,4 +1,4 @@
-//! A machine compared with its baseline: the types only; `diagnose` finds the deviations.
+//! Types for a machine compared with its baseline; `diagnose` finds the deviations.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,11 +12,11 @@ pub const CHECK_VERSION: u32 = 1;
 /// A check and its subject.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Checked<'a> {
-    /// [`CHECK_VERSION`] of the program that made it.
+    /// [`CHECK_VERSION`] of the program that ran the check.
     pub check: u32,
-    /// The host's name; empty if it has none.
+    /// The host name; empty if the host has none.
     pub machine: &'a str,
-    /// When it was made, RFC 3339 in UTC.
+    /// When the check was run, RFC 3339 in UTC.
     pub time: &'a str,
     /// The baseline, in a few words.
     pub baseline: &'a str,
@@ -49,15 +49,15 @@ pub struct Check {
     pub facts: Vec<FactOff>,
     /// Facts in the baseline that could not be read here.
     pub not_seen: Vec<FactOff>,
-    /// How many facts are the same as in the baseline.
+    /// Number of facts that match the baseline.
     pub alike: usize,
-    /// These facts.
+    /// The facts that match.
     pub agree: Vec<FactOff>,
     /// Facts missing on both sides, which are therefore not compared.
     pub neither: Vec<FactOff>,
-    /// Results, the slowest relative to the baseline first.
+    /// Results, slowest relative to the baseline first.
     pub figures: Vec<Figure>,
-    /// CPUs used by other processes meanwhile, if too many to judge any result.
+    /// CPUs used by other processes during the measurements; only if too many to judge any result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
 }
@@ -65,9 +65,9 @@ pub struct Check {
 /// CPUs used by other processes during the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Busy {
-    /// How many on average.
+    /// Average number of CPUs that other processes used.
     pub by_others: f64,
-    /// Of how many.
+    /// Total number of CPUs.
     pub cpus: u32,
 }
 
@@ -80,18 +80,18 @@ pub struct FactOff {
     pub code: String,
     /// The fact in words.
     pub what: Text,
-    /// The machine's value now; `None`: none.
+    /// The machine's value now; `None` if there is none.
     pub here: Option<String>,
-    /// The baseline's value; `None`: none (a quota, a limit).
+    /// The baseline's value; `None` if there is none (no quota, no limit).
     pub baseline: Option<String>,
-    /// Whether it follows from another fact that also differs.
+    /// Whether this difference follows from another fact that also differs.
     pub follows: bool,
 }
 
 /// A result compared with the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
-    /// What it is, in words.
+    /// The result in words.
     pub what: Text,
     /// The metric.
     pub metric: Metric,
@@ -99,24 +99,24 @@ pub struct Figure {
     pub unit: String,
     /// The value measured now.
     pub here: f64,
-    /// The baseline's.
+    /// The baseline's value.
     pub baseline: f64,
     /// This machine's speed relative to the baseline: 0.8 is a fifth slower.
     pub speed: f64,
-    /// The 95 % interval of that, from both intervals.
+    /// The 95 % interval of `speed`, from the intervals of both values.
     pub interval: Option<(f64, f64)>,
-    /// The share beyond which it counts as slower.
+    /// The share beyond which the result counts as slower.
     pub bound: f64,
-    /// Whether it is slower: the whole interval lies beyond the bound.
+    /// Whether the result is slower: the whole interval is beyond the bound.
     pub slow: bool,
-    /// Why it is unreliable.
+    /// Why the result is unreliable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
 }
 
 impl Figure {
-    /// Whether it is certainly slower, or certainly not. Undecided are results that are in doubt, have no interval, or whose interval contains
-    /// the bound.
+    /// Whether the result is certainly slower, or certainly not slower. A result is undecided if it is in doubt, has no interval, or its
+    /// interval contains the bound.
     pub fn is_decided(&self) -> bool {
         let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);
         self.slow || self.doubt.is_none() && as_before

@@ -12,16 +12,16 @@ pub struct ClockHolders {
     /// Power limits of processor packages, one per interface and window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_limits: Vec<PowerLimit>,
-    /// The limits that the processor reported as active at this time.
+    /// The limits that the processor reported as active at the time of the snapshot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holding: Vec<HeldBy>,
-    /// The limits active since the processor's log was cleared, mostly at boot.
+    /// The limits that were active at any time since the processor's log was cleared, usually at boot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_before: Vec<HeldBy>,
-    /// Clocks of the parts outside the cores (mesh, last-level cache, memory controllers), one per die.
+    /// Uncore clocks (mesh, last-level cache, memory controllers), one per die.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncore: Vec<UncoreClock>,
-    /// Cooling devices that lower clocks now.
+    /// Cooling devices that are currently lowering clocks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cooling: Vec<Cooling>,
     /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
@@ -30,26 +30,26 @@ pub struct ClockHolders {
     pub hwp: Option<HwpRange>,
     /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
     pub max_percent: Option<u64>,
-    /// How long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
+    /// How long heat has lowered clocks since boot, ms; the maximum over cores and packages.
     pub heat_ms: Option<u64>,
     /// The longest single such period, ms.
     pub longest_heat_ms: Option<u64>,
 }
 
-/// Performance levels of a processor that chooses its clocks itself, in steps of 100 MHz on most (Intel SDM volume 3B: HWP).
+/// Performance levels of a processor that chooses its clocks itself, usually in steps of 100 MHz (Intel SDM volume 3B: HWP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HwpRange {
-    /// The highest level that it has.
+    /// The highest level that the processor supports.
     pub highest: u64,
-    /// The level that it sustains under any load.
+    /// The level that the processor sustains under any load.
     pub guaranteed: u64,
-    /// The highest level that it is allowed to choose.
+    /// The highest level that the processor is allowed to choose.
     pub allowed: u64,
 }
 
 impl ClockHolders {
-    /// Whether none was found.
+    /// Whether no limit was found.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -60,19 +60,20 @@ impl ClockHolders {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PowerLimit {
-    /// Who sets it: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest wins.
+    /// The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest limit
+    /// applies.
     pub interface: String,
     /// The package: `package-0`.
     pub zone: String,
-    /// Its window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
+    /// The limit's time window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
     pub window: String,
     /// The limit, W.
     pub watts: f64,
     /// The package's rated power, W.
     pub rated_watts: Option<f64>,
-    /// Length of its averaging window, seconds.
+    /// Length of the averaging window, seconds.
     pub window_seconds: Option<f64>,
-    /// The file that sets it.
+    /// The file that sets the limit.
     pub limit_file: String,
 }
 
@@ -83,7 +84,7 @@ pub struct PowerLimit {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {
-    /// A signal from another part of the board: charger, voltage regulator, management controller.
+    /// A signal from another component of the board: charger, voltage regulator, management controller.
     #[strum(to_string = "PROCHOT")]
     Prochot,
     /// The processor's own temperature.
@@ -101,23 +102,23 @@ pub enum HeldBy {
     /// The package's current.
     #[strum(to_string = "current limit")]
     Current,
-    /// The long power limit.
+    /// The long-term power limit.
     #[strum(to_string = "power limit PL1")]
     LongPower,
-    /// The short power limit.
+    /// The short-term power limit.
     #[strum(to_string = "power limit PL2")]
     ShortPower,
 }
 
-/// The clock outside the cores of a die (`intel_uncore_frequency`).
+/// The uncore clock of a die (`intel_uncore_frequency`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UncoreClock {
-    /// Its folder: `package_00_die_00`.
+    /// The name of its directory: `package_00_die_00`.
     pub domain: String,
     /// The highest allowed clock, Hz.
     pub max_hz: u64,
-    /// The highest that the firmware allowed at boot, Hz.
+    /// The highest clock that the firmware allowed at boot, Hz.
     pub initial_max_hz: u64,
 }
 
@@ -125,9 +126,9 @@ pub struct UncoreClock {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cooling {
-    /// What it is: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
+    /// The device's type: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
     pub kind: String,
-    /// Its step now, above 0.
+    /// Its current step, above 0.
     pub step: u32,
     /// Its highest step.
     pub highest_step: u32,

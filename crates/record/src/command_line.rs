@@ -1,4 +1,5 @@
-//! Command lines as users type them: the program at the end, its binding, and the name under which its runs are compared between machines.
+//! Command lines as typed by users: the program at the end, its CPU and memory binding, and the name under which its
+//! runs are compared between machines.
 
 use crate::CpuList;
 
@@ -14,23 +15,23 @@ enum Token {
 /// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The words of the program at the end, its name first and without a path: `sudo numactl -C 7 ./bin/stream -W 5`
-    /// has `stream`, `-W`, `5`. For a pipeline, that of the first program.
+    /// The words of the program at the end, its name first and without a path: `stream`, `-W`, `5` for `sudo numactl -C
+    /// 7 ./bin/stream -W 5`. For a pipeline, the words of its first program.
     pub words: Vec<String>,
     /// The whole command line in a form that is the same on all machines that ran the same command: without binding, path, redirection or `sudo`,
     /// and with uniform quoting.
     pub name: String,
-    /// CPUs that it was pinned to.
+    /// CPUs that the program was pinned to.
     pub cpus: Option<CpuList>,
-    /// Nodes whose CPUs it was bound to.
+    /// Nodes whose CPUs the program was bound to.
     pub cpu_nodes: Option<CpuList>,
-    /// Nodes that its memory was bound to.
+    /// Nodes that the program's memory was bound to.
     pub memory_nodes: Option<CpuList>,
-    /// The wrappers that set its conditions, outermost first: `taskset -c 0`, `nice -n -5`.
+    /// The wrappers that set the program's conditions, outermost first: `taskset -c 0`, `nice -n -5`.
     pub conditions: Vec<String>,
-    /// Whether `time` preceded it.
+    /// Whether `time` preceded the program.
     pub timed: bool,
-    /// The options of `perf stat`, if that preceded it.
+    /// The options of `perf stat`, if the program was run under it.
     pub perf: Option<Perf>,
 }
 
@@ -47,7 +48,7 @@ pub struct Perf {
     pub runs: Option<u64>,
 }
 
-/// Programs that run another: their name, and their options that take a separate word.
+/// Programs that run another program: their names, and their options that take a separate word.
 const WRAPPERS: &str = include_str!("wrappers.txt");
 
 /// Options of `perf stat` that take a separate word.
@@ -58,16 +59,16 @@ const PERF_VALUES: &str = "\
 
 /// The maximum number of wrappers removed before the program.
 const MOST_WRAPPERS: usize = 32;
-/// Commands that only prepare the one after them.
+/// Commands that only prepare the next command.
 const PREPARES: &[&str] =
     &["cd", "export", "source", ".", "ulimit", "set", "sync", "sleep", "module", "date"];
 /// The deepest nesting of scripts that is parsed.
 const DEEPEST: usize = 4;
-/// Maximum length of a parsed command line, in bytes; users type shorter ones, and a text may contain anything.
+/// Maximum length of a parsed command line, in bytes; users type shorter ones, but input text may contain anything.
 const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
-    /// Reads a command line. Invalid shell syntax (an unmatched quote) is read as far as possible.
+    /// Reads a command line. Text with invalid shell syntax (an unmatched quote) is read up to the error.
     pub fn read(text: &str) -> Self {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
@@ -78,14 +79,15 @@ impl CommandLine {
         command
     }
 
-    /// From the words of a command, as it was started.
+    /// From the words of a command, as started.
     pub fn from_words<'w>(words: impl Iterator<Item = &'w str>) -> Self {
         let mut command = Self::default();
         command.name = command.unwrap(words.map(str::to_owned).collect(), true, 0);
         command
     }
 
-    /// The command line above an output, if it can have produced it: one of these programs, or a loop around it.
+    /// The command line above an output, if it can have produced that output: one of these programs, or a loop around
+    /// one.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
@@ -113,12 +115,12 @@ impl CommandLine {
         self.words.iter().skip(1).any(|word| word == name)
     }
 
-    /// The single CPU that it was pinned to.
+    /// The CPU that the program was pinned to, if only one.
     pub fn cpu(&self) -> Option<u32> {
         self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
     }
 
-    /// The single node that its memory was bound to.
+    /// The node that the program's memory was bound to, if only one.
     pub fn node(&self) -> Option<u32> {
         self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
     }
@@ -149,7 +151,7 @@ impl CommandLine {
             }
         }
         if parts.iter().any(|part| part.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()))) {
-            // A script of its own: split, it would be another one.
+            // A separate script: splitting it would change its meaning.
             if let Some(first) = parts.into_iter().next() {
                 self.unwrap(first, true, depth);
             }
@@ -169,7 +171,7 @@ impl CommandLine {
             if measured && !piped {
                 break;
             }
-            // `cd x && time ./y`: what comes before is not measured, and a change of folder is no work.
+            // `cd x && time ./y`: the commands before `time` are not measured, and changing the directory is not work.
             let before = (self.timed, self.perf.is_some());
             if !piped && PREPARES.contains(&self.words.first().map_or("", String::as_str)) {
                 first = true;
@@ -195,7 +197,7 @@ impl CommandLine {
 
     /// Removes wrappers that run another program, notes their effect, and returns the rest in its comparable form.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
-        // Bounded: nobody wraps a command in more than a few others.
+        // Bounded: in practice, commands have only a few wrappers.
         for _ in 0..MOST_WRAPPERS {
             let assignments = words.iter().take_while(|word| is_assignment(word)).count();
             self.conditions.extend(words.drain(..assignments));
@@ -207,7 +209,8 @@ impl CommandLine {
             }
             let shell = matches!(program.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash");
             if shell && let Some(at) = words.iter().position(|word| word == "-c" || word == "-lc") {
-                // At a prompt the script is one word. If perf prints the words without their quotes, it is the rest.
+                // At a prompt, the script is one word. In perf's output, which lacks the quotes, it is the rest of the
+                // line.
                 words.drain(..=at);
                 if words.len() != 1 {
                     continue;
@@ -233,7 +236,7 @@ impl CommandLine {
             }
             let wrapper = words.drain(..taken.min(words.len())).map(|word| quoted(base(&word)));
             let wrapper = wrapper.collect::<Vec<_>>().join(" ");
-            // Programs that only measure the time, or change the user, are no condition.
+            // Programs that only measure the time or change the user are not conditions.
             if !matches!(program.as_str(), "time" | "exec" | "command" | "sudo" | "doas") {
                 self.conditions.push(wrapper);
             }
@@ -248,7 +251,7 @@ impl CommandLine {
         name
     }
 
-    /// The number of words of a wrapper and its options.
+    /// The number of words in a wrapper and its options.
     fn wrapper(&mut self, program: &str, valued: &str, words: &[String]) -> usize {
         self.timed |= program == "time";
         let (mut listed, mut attached) = (false, false);
@@ -283,7 +286,7 @@ impl CommandLine {
         }
     }
 
-    /// The number of words of the options of `perf stat`.
+    /// The number of words in the options of `perf stat`.
     fn perf(&mut self, words: &[String]) -> usize {
         let mut perf = Perf::default();
         let taken = read_options(words, PERF_VALUES, |option, value| match option {
@@ -301,7 +304,7 @@ impl CommandLine {
     }
 }
 
-/// How many of these words are options with their values, `--` included; `valued` names the options that take a word, and
+/// How many of these words are options and their values, including `--`; `valued` lists the options that take a word, and
 /// `each` receives every option.
 fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Option<&str>)) -> usize {
     let takes_value = |option: &str| valued.split(' ').any(|valued| valued == option);
@@ -324,10 +327,10 @@ fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Optio
     at.min(words.len())
 }
 
-/// Words with which a shell's loops and choices begin.
+/// Words that start loops and conditionals in a shell.
 const KEYWORDS: [&str; 8] = ["while", "until", "for", "if", "case", "do", "{", "("];
 
-/// The script in a command line, on one line as written: the argument of `sh -c`, otherwise all of it.
+/// The script in a command line, on one line as written: the argument of `sh -c`, otherwise the whole command line.
 fn script(text: &str) -> String {
     let shells = ["sh -c ", "bash -c ", "zsh -c ", "dash -c "];
     let at = shells.iter().filter_map(|shell| Some(text.find(shell)? + shell.len())).min();
@@ -344,7 +347,7 @@ pub fn comparable_name(text: &str) -> String {
     CommandLine::read(text).name
 }
 
-/// The conditions of a command, outermost first; `None` if it ran without any.
+/// The conditions of a command, outermost first; `None` if there are none.
 pub fn conditions(text: &str) -> Option<String> {
     Some(CommandLine::read(text).conditions.join(" ")).filter(|conditions| !conditions.is_empty())
 }
@@ -414,7 +417,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     operator.push(next);
                 }
                 if operator.ends_with(">&") || operator.ends_with("<&") {
-                    // `2>&1`, `>&-`: the descriptor belongs to it. Without one a file's name follows.
+                    // `2>&1`, `>&-`: the descriptor belongs to the redirection. Otherwise, a file name follows.
                     while let Some(next) = chars.next_if(|next| next.is_ascii_digit() || *next == '-') {
                         operator.push(next);
                     }

@@ -1,4 +1,4 @@
-//! Observations of a command's run in addition to its results: the types of the details of `workload.time` in a record of `linespeed stat`.
+//! Observations of a command's run beyond its results: the types of the details of `workload.time` in a record of `linespeed stat`.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_with::skip_serializing_none;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
-    /// With this exit code.
+    /// The command exited with this code.
     Code(i64),
-    /// By this signal.
+    /// This signal killed the command.
     Signal(i64),
-    /// Its time limit was reached.
+    /// The command reached its time limit.
     TimedOut(bool),
-    /// linespeed received this signal, and ended it.
+    /// linespeed received this signal and killed the command.
     Stopped(i64),
 }
 
@@ -35,15 +35,15 @@ pub struct Looks {
     pub unread: u64,
 }
 
-/// Threads that waited for one thing, summed over samples.
+/// Threads that waited for the same thing, summed over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
-    /// All of them.
+    /// All such threads.
     pub threads: u64,
-    /// Threads that had been on a CPU since the previous sample: they wait repeatedly, not once for a long time.
+    /// Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     pub again: u64,
-    /// For locks: the process whose threads waited longest. Waits of unrelated processes are not waits for one lock.
+    /// For locks: the process whose threads waited longest. Unrelated processes do not wait for the same lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locks: Option<LockWaits>,
 }
@@ -52,32 +52,33 @@ pub struct Waits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
-    /// Time that threads were blocked in futexes between two runs, s, summed; threads that never ran are waiting for work.
+    /// Total time that threads were blocked in futexes between two runs, s; threads that never ran are waiting for work.
     pub blocked: f64,
-    /// The part that is certainly a mutex: the kernel shows that the futex is expected to be locked with waiters.
+    /// The part of `blocked` that is certainly due to a mutex: the kernel shows that the futex was expected to be
+    /// locked with waiters.
     pub mutex: f64,
-    /// Time that its threads were on a CPU or ready for one, s, summed.
+    /// Total time that the process's threads were running or ready to run, s.
     pub active: f64,
     /// Threads that were in a mutex in all samples and never ran.
     pub stuck: u64,
 }
 
-/// What threads waited for in all samples, whether or not others ran.
+/// Causes of waiting over all samples, whether or not other threads ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
-/// A change that shows what a command needs.
+/// A change whose effect shows what a command depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
-    /// Its memory came from huge pages.
+    /// The command's memory was allocated from huge pages.
     HugePages,
-    /// Next to a program that uses memory bandwidth.
+    /// The command ran next to a program that uses memory bandwidth.
     Bandwidth,
-    /// Next to a program that fills the last-level cache.
+    /// The command ran next to a program that fills the last-level cache.
     Cache,
-    /// On fewer CPUs: its time.
+    /// The command ran on fewer CPUs: its time.
     FewerCpus,
-    /// On fewer CPUs: its CPU time.
+    /// The command ran on fewer CPUs: its CPU time.
     FewerCpusTime,
 }
 
@@ -87,28 +88,28 @@ pub enum ProbeKind {
 pub struct Probe {
     /// What was changed.
     pub kind: ProbeKind,
-    /// Its time with the change divided by that without it (CPU time, except for `fewer-cpus`).
+    /// The command's time with the change divided by its time without the change (CPU time, except for `fewer-cpus`).
     pub ratio: f64,
-    /// Its interval, which holds for all probes together; absent if there are too few rounds.
+    /// The interval of the ratio, at 95 % confidence for all probes together; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u64,
-    /// The CPUs left to the command, if there were fewer.
+    /// The CPUs left to the command, if it ran on fewer.
     pub cpus: Option<String>,
 }
 
-/// The threads seen.
+/// The threads observed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadsSeen {
-    /// The most at once.
+    /// Maximum number of simultaneous threads.
     #[serde(default)]
     pub most: u64,
-    /// How many.
+    /// Number of threads observed.
     #[serde(default)]
     pub seen: u64,
-    /// Their CPU time together, s.
+    /// Total CPU time of the observed threads, s.
     pub seen_seconds: f64,
-    /// Unnamed processes among them: with `stat -p`, those started by the named ones.
+    /// Number of processes that were not specified by the user: with `stat -p`, those started by the specified ones.
     #[serde(default)]
     pub below: u64,
 }
@@ -117,23 +118,23 @@ pub struct ThreadsSeen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Around {
-    /// For how long, s.
+    /// Length of the observation, s.
     pub seconds: Option<f64>,
     /// Steal time of all CPUs, s.
     pub stolen_seconds: Option<f64>,
     /// CPU time of all tasks, s.
     pub busy_seconds: Option<f64>,
-    /// Time during which the cgroup's quota throttled it, s.
+    /// Time during which the command was throttled by its cgroup's quota, s.
     pub throttled_seconds: Option<f64>,
     /// Share of the time in which some task waited for a CPU.
     pub pressure_cpu: Option<f64>,
-    /// The same for the disk.
+    /// Share of the time in which some task waited for a disk.
     pub pressure_io: Option<f64>,
-    /// The same for memory.
+    /// Share of the time in which some task waited for memory.
     pub pressure_memory: Option<f64>,
 }
 
-/// The best results of this machine, measured before; those not measured are absent.
+/// The best earlier results of this machine; results not yet measured are absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -143,24 +144,24 @@ pub struct Ceilings {
     pub ipc: BTreeMap<String, f64>,
     /// The core clock, Hz.
     pub clock_hz: Option<f64>,
-    /// The core clock while all CPUs work, Hz: the median CPU's.
+    /// The core clock while all CPUs are busy, Hz: the median over CPUs.
     pub clock_all_hz: Option<f64>,
     /// Memory bandwidth of one CPU, B/s.
     pub bandwidth_one: Option<f64>,
-    /// That of all CPUs, B/s.
+    /// Memory bandwidth of all CPUs, B/s.
     pub bandwidth_all: Option<f64>,
     /// Latency of memory, ns.
     pub latency_ns: Option<f64>,
-    /// The latency curve: the latency of loads by size of memory.
+    /// The latency curve: load latency by working-set size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
     /// The memory probe's latency under increasing load, unloaded first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
-    /// The day of each measurement, by its name here; for a workload's IPC, `ipc.` and the workload.
+    /// The day of each measurement, by its field name in this struct; for a workload's IPC, `ipc.` and the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
-    /// The record file of each.
+    /// The record file of each measurement.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
 }
@@ -170,11 +171,11 @@ pub struct Ceilings {
 pub struct CurvePoint {
     /// The size of the memory accessed at random, bytes.
     pub bytes: u64,
-    /// The latency of a load from it, ns.
+    /// The latency of a load from this memory, ns.
     pub ns: f64,
 }
 
-/// The memory probe at one load.
+/// A reading of the memory probe at one load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbePoint {
     /// The memory bandwidth, B/s.
@@ -184,7 +185,7 @@ pub struct ProbePoint {
 }
 
 impl Ceilings {
-    /// Workloads of nops, which show the width of the core: no program resembles them.
+    /// Workloads of nops, which show the width of the core but do not resemble programs.
     pub const NOPS: [&str; 2] = ["nop", "cpu-bound"];
 
     /// Instructions per cycle of the workloads that resemble programs.
@@ -194,7 +195,8 @@ impl Ceilings {
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 
-    /// The expected clock when this share of the CPUs is busy, Hz, and whether it is the all-core clock: a single core runs faster.
+    /// The expected clock in Hz if this share of the CPUs is busy, and whether it is the all-core clock: a single core
+    /// runs faster.
     pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
         let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
         all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)
@@ -205,12 +207,12 @@ impl Ceilings {
         format!("ipc.{workload}")
     }
 
-    /// The workload with the most instructions per cycle. A single workload gives no ceiling.
+    /// The workload with the most instructions per cycle; `None` if there is only one workload, which is no ceiling.
     pub fn best_ipc(&self) -> Option<(&str, f64)> {
         let best = self.programs_ipc().max_by(|a, b| a.1.total_cmp(&b.1));
         best.filter(|_| self.programs_ipc().count() > 1)
     }
 }
 
-/// What threads waited for while off a CPU, and how many times each was seen.
+/// The causes for which threads waited off-CPU, and the number of samples with each cause.
 pub type Waiting = BTreeMap<String, u64>;

@@ -1,5 +1,5 @@
-//! The outcome of a comparison of records: the types only. The `diagnose` crate computes the results from the records
-//! alone.
+//! The outcome of a comparison of records: types only. The `diagnose` crate computes the results, from nothing but the
+//! records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,21 +21,21 @@ pub const COMPARISON_VERSION: u32 = 1;
 /// Two or more records side by side. One of them is the baseline, with which all others are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// [`COMPARISON_VERSION`] of the program that made it.
+    /// [`COMPARISON_VERSION`] of the program that wrote the comparison.
     pub comparison: u32,
     /// The program that wrote it.
     pub tool: Tool,
-    /// What is compared, in the order in which it was named.
+    /// The compared records, in the order given by the user.
     pub subjects: Vec<Subject>,
     /// The baseline's index in `subjects`.
     pub baseline: usize,
     /// How the subjects are related.
     pub relation: Relation,
-    /// The answer, one paragraph per result: which is faster and by how much, what explains it, what to do and what to
-    /// expect.
+    /// The answer, one paragraph per result: the faster subject, the size of the difference, its causes, what to do and
+    /// the expected gain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<Text>,
-    /// What differs in the inventory and the conditions, hardware first.
+    /// Differences in the inventory and the conditions, hardware first.
     pub differences: Vec<Difference>,
     /// The main results: each resource and workload once, summarized over CPUs, pairs and working sets.
     pub rows: Vec<Row>,
@@ -43,20 +43,21 @@ pub struct Comparison {
     pub figures: Vec<Row>,
     /// Results that are not comparable, grouped by their reason.
     pub refused: Vec<Refusal>,
-    /// Which differences explain the results, one entry per result and subject.
+    /// The differences that explain the results, one entry per result and subject.
     pub explanations: Vec<Explanation>,
-    /// What each would achieve with another's best setting.
+    /// The modelled effect on each subject of another subject's best setting.
     pub what_if: Vec<WhatIf>,
-    /// The subjects ordered by each result, best first; only with three or more.
+    /// The subjects ordered by each result, best first; only for three or more subjects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<Order>,
-    /// Notes on the whole comparison, one sentence each.
+    /// Notes on the comparison as a whole, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
-    /// What each record shows by itself: what its nodes cost and how its work scales, a sentence each.
+    /// Conclusions from each record by itself: the cost of its NUMA nodes and the scaling of its work, one sentence
+    /// each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
-    /// Whether the loss stays below a bound, if one was given.
+    /// Whether the loss stays below the bound, if a bound was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
@@ -65,25 +66,25 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
-    /// Its name here: short and unique.
+    /// The subject's name in this comparison: short and unique.
     pub name: String,
-    /// Where it came from: a file, `reference:NAME`.
+    /// The record's source: a file, or `reference:NAME`.
     pub source: String,
-    /// When it was measured, RFC 3339 in UTC.
+    /// When the record was measured, RFC 3339 in UTC.
     pub started: String,
-    /// What the machine is, in a few words.
+    /// A short description of the machine.
     pub machine: String,
-    /// Results in it.
+    /// Number of results in the record.
     pub figures: u32,
     /// Whether its results are from other tools.
     pub imported: bool,
-    /// Whether it was chosen as this machine's newest record, so that its name does not identify the file.
+    /// Whether the record was chosen as this machine's newest; its name then does not identify the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
-    /// Index of an earlier subject that is the same record.
+    /// Index of an earlier subject with the same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
-    /// Notes on it: emulated, ended early, imported.
+    /// Notes on the record: emulated, ended early, imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
 }
@@ -94,9 +95,9 @@ pub struct Subject {
 pub enum Relation {
     /// All are the same record.
     SameRecord,
-    /// All are of one machine, at different times: same host name, system and processor.
+    /// All are records of one machine, taken at different times: same host name, system and processor.
     SameMachine,
-    /// They are from different machines, or it is not known that they are from the same one.
+    /// The records are from different machines, or are not known to be from the same machine.
     #[default]
     Machines,
 }
@@ -108,24 +109,24 @@ pub struct Difference {
     pub kind: FactKind,
     /// The fact in words: `Highest clock`.
     pub what: Text,
-    /// The stable code of `what`; empty in a comparison of 0.1.
+    /// The stable code of `what`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// Its place in a record: `machine.processor.max_hz`.
+    /// The fact's path in a record: `machine.processor.max_hz`.
     pub from: String,
     /// Each subject's value, in their order; `null` if the record has none.
     pub values: Vec<Option<String>>,
 }
 
-/// What kind of fact differs.
+/// The kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
-    /// What the machine consists of.
+    /// The machine's components.
     Hardware,
-    /// What is installed and how the machine is configured.
+    /// The installed software and the configuration.
     Setting,
-    /// Its state at the time.
+    /// The machine's state at the time of the measurement.
     State,
 }
 
@@ -146,7 +147,8 @@ pub struct Row {
     pub unit: String,
     /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
-    /// The labels that all share; those that differ between machines (CPU numbers) are omitted if results were summarized over them.
+    /// The labels that all subjects share; labels that differ between machines (CPU numbers) are omitted if results were summarized
+    /// over them.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// The divisor of the result, if any.
@@ -155,12 +157,12 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// The ratio of two speeds, and its 95 % interval, if any.
+/// The ratio of two speeds, and the ratio's 95 % interval, if any.
 pub type Faster = (f64, Option<(f64, f64)>);
 
 impl Row {
-    /// The speed of a cell's subject relative to the baseline: above 1 it is faster, whichever direction of the result is
-    /// better. `None` without a ratio.
+    /// The speed of a cell's subject relative to the baseline: above 1 the subject is faster, whether higher or lower
+    /// values are better. `None` without a ratio.
     pub fn speed(&self, cell: &Cell) -> Option<Faster> {
         let faster = |ratio: f64| if self.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
         let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
@@ -168,7 +170,7 @@ impl Row {
     }
 }
 
-/// What a throughput is divided by.
+/// The unit of hardware by which a throughput is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -196,39 +198,39 @@ impl Per {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cell {
-    /// The median; absent if the record has no comparable one.
+    /// The median; absent if the record has no comparable result.
     pub value: Option<f64>,
     /// 95 % interval of the median; absent if unknown.
     pub value_interval: Option<(f64, f64)>,
     /// This result divided by the baseline's; absent for the baseline itself.
     pub ratio: Option<f64>,
-    /// 95 % interval of the ratio by the bootstrap; absent if a side has a single value.
+    /// Bootstrap 95 % interval of the ratio; absent if either side has a single value.
     pub interval: Option<(f64, f64)>,
-    /// Its distance from the baseline's; recordings only.
+    /// The difference from the baseline's mean; recordings only.
     pub change: Option<Change>,
-    /// The verdict on the difference; `costs` is the slower side's loss relative to the faster.
+    /// The verdict on the difference; `costs` is the slower side's loss relative to the faster side.
     pub verdict: Option<Verdict>,
     /// Whether this subject is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,
-    /// What the result was taken from, if more than one: `median of 72 CPUs`.
+    /// The values that the result summarizes, if more than one: `median of 72 CPUs`.
     pub over: Option<Text>,
-    /// Its place in the record.
+    /// The result's path in the record.
     pub from: Option<String>,
-    /// Why it is unreliable, or cannot be compared.
+    /// Why the result is unreliable or not comparable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// Whether its 95 % interval is wider than the value itself, so that it is not printed.
+    /// Whether the result is not printed because its 95 % interval is wider than the value itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }
 
-/// A mean over a recording, compared with another's.
+/// The mean over a recording, compared with that of another recording.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// This minus the baseline's, in the result's own unit.
+    /// This subject's mean minus the baseline's, in the result's own unit.
     pub by: f64,
-    /// Its interval, with 95 % confidence for all rows together; absent if a recording is too short.
+    /// The interval of the difference, at 95 % confidence for all rows together; absent if a recording is too short.
     pub interval: Option<(f64, f64)>,
     /// Whether the difference exceeds chance and is large enough to matter; absent if a recording is too short.
     pub resolved: Option<bool>,
@@ -237,20 +239,20 @@ pub struct Change {
 /// Results that are not comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Why, one sentence.
+    /// The reason, one sentence.
     pub why: Text,
     /// The stable code of `why`; empty in a comparison of 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The metrics, each once.
     pub metrics: Vec<Metric>,
-    /// How many results.
+    /// Number of results.
     pub figures: u32,
-    /// Their subjects, by index.
+    /// The subjects of these results, by index.
     pub subjects: Vec<usize>,
-    /// One of them, by its place.
+    /// One of these results, by its path in the record.
     pub example: String,
-    /// Whether they are refused because they were counted system-wide.
+    /// Whether the results are refused because they were counted system-wide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub system_wide: bool,
 }
@@ -263,7 +265,7 @@ pub struct Explanation {
     pub result: Text,
     /// The subject, by index.
     pub subject: usize,
-    /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
+    /// The subject's speed relative to the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
     /// Whether a result on which it is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -272,13 +274,14 @@ pub struct Explanation {
     pub says: Text,
     /// Whether the product of the causes and the unexplained part is the speed ratio; otherwise they are independent of each other.
     pub adds_up: bool,
-    /// The causes: first those that slow down the slower one, each kind by the size of its effect.
+    /// The causes, sorted by size of effect: first the causes that slow down the slower subject, then the others.
     pub causes: Vec<Cause>,
-    /// The remainder after the causes, as a factor on the speed like theirs; absent if they do not add up.
+    /// The unexplained remainder, as a factor on the speed like those of the causes; absent if the causes do not add
+    /// up.
     pub unexplained: Option<f64>,
-    /// If the work was measured with blocks of several sizes: the spread of their speeds, and which sizes are left out.
+    /// If the work was measured with several block sizes: the spread of the speeds, and the sizes left out.
     pub sizes: Option<Text>,
-    /// The work, if the subject with more cores does no more of it than the other.
+    /// Work in which the subject with more cores is not faster than the other; absent if there is none.
     pub held_back: Option<HeldBack>,
     /// Other possible explanations, and whether these results support them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -290,7 +293,7 @@ pub struct Explanation {
 pub struct HeldBack {
     /// The work.
     pub work: String,
-    /// Which subject does no more than which, in a sentence, without its causes.
+    /// One sentence that names the two subjects, without the causes.
     pub says: Text,
 }
 
@@ -302,20 +305,21 @@ pub struct Cause {
     /// The stable code of `name`; empty in a comparison of 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// With numbers, one sentence.
+    /// The cause with its numbers, one sentence.
     pub says: Text,
-    /// Its effect on the subject's speed relative to the baseline: 0.8 makes it a fifth slower, 1.2 a fifth faster.
+    /// The cause's effect on the subject's speed relative to the baseline: 0.8 means a fifth slower, 1.2 a fifth
+    /// faster.
     pub factor: f64,
     /// Whether a result on which it is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// Whether it favours the slower subject.
+    /// Whether the cause favors the slower subject.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.
     pub measured: bool,
     /// The results on which it is based, the baseline's first.
     pub evidence: Vec<Evidence>,
-    /// What it consists of.
+    /// The parts of the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Cause>,
 }
@@ -330,7 +334,7 @@ pub struct Claim {
     pub code: String,
     /// Whether the results support it.
     pub support: Support,
-    /// Why, with numbers, one sentence.
+    /// The reason with its numbers, one sentence.
     pub why: Text,
 }
 
@@ -338,11 +342,11 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
-    /// They do.
+    /// The results support the claim.
     Supported,
-    /// They show the opposite.
+    /// The results contradict the claim.
     Contradicted,
-    /// They show nothing about it, or too little.
+    /// The results are inconclusive about the claim.
     NotSupported,
 }
 
@@ -354,7 +358,7 @@ const NOT_SUPPORTED: Template =
     Template::new("comparison-claim-not-supported", "Not supported by the results: {claim} ({why}).");
 
 impl Support {
-    /// A claim with its reason, in a sentence.
+    /// A claim with its verdict and reason, in one sentence.
     pub fn judge(self, claim: &Text, why: &Text) -> Text {
         let template = match self {
             Support::Supported => SUPPORTED,
@@ -364,7 +368,7 @@ impl Support {
         text!(template, claim, why)
     }
 
-    /// The judgement alone.
+    /// The verdict in one word.
     pub fn word(self) -> &'static str {
         match self {
             Support::Supported => "supported",
@@ -384,17 +388,17 @@ pub struct WhatIf {
     /// The stable code of `setting`; empty in a comparison of 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// What it is now.
+    /// The current value.
     pub now: Text,
-    /// What it would be.
+    /// The value in the modelled case.
     pub then: Text,
-    /// What it acts on: `memory bandwidth`.
+    /// The result that the setting affects: `memory bandwidth`.
     pub acts_on: Text,
-    /// Its speed with the setting divided by its speed now; an upper bound if `at_most`.
+    /// The subject's speed with the setting divided by its current speed; an upper bound if `at_most`.
     pub gain: f64,
     /// Whether the gain is an upper bound.
     pub at_most: bool,
-    /// Whether this combines several settings, each of which is also listed by itself.
+    /// Whether this entry combines several settings that are also listed separately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
     /// The conclusion, one or two sentences.
@@ -412,7 +416,7 @@ pub struct Order {
     pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
-    /// Subjects and their results, the best first; those without one are left out.
+    /// Subjects and their results, the best first; subjects without a result are left out.
     pub ranks: Vec<Rank>,
     /// The conclusion, one sentence.
     pub says: Text,

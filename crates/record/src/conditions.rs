@@ -1,4 +1,4 @@
-//! The state a machine was in when it was measured, before and after.
+//! The state of a machine before and after it was measured.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::live::Process;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
-    /// When the run began.
+    /// The state at the start of the run.
     pub before: Snapshot,
-    /// When it ended; absent for an inventory alone and for a killed run.
+    /// The state at the end; absent for a plain inventory and for a killed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Snapshot>,
-    /// Other active processes, the busiest first.
+    /// Other active processes, busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Process>,
     /// Knobs that linespeed set for the run and restored afterwards.
@@ -33,11 +33,11 @@ pub struct Conditions {
 pub struct Knob {
     /// Its name, as in `linespeed quiet`.
     pub name: String,
-    /// Its value before.
+    /// The knob's value before the run.
     pub was: String,
-    /// Its value during the run; absent if it could not be set.
+    /// The knob's value during the run; absent if it could not be set.
     pub set_to: Option<String>,
-    /// Why it could not be set.
+    /// Why the knob could not be set.
     pub not_set: Option<String>,
 }
 
@@ -46,15 +46,15 @@ pub struct Knob {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Snapshot {
-    /// Clock settings, one entry for each group of CPUs with the same ones.
+    /// Clock settings, one entry per group of CPUs with the same settings.
     pub clocks: Vec<ClockSetting>,
     /// Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
     pub boost: Option<bool>,
-    /// The file that it was read from.
+    /// The file from which `boost` was read.
     pub boost_source: Option<String>,
     /// SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
-    /// Current clock source of the kernel, and those available.
+    /// Current clock source of the kernel.
     pub clocksource: Option<String>,
     /// Clock sources available.
     pub clocksources: Vec<String>,
@@ -83,34 +83,34 @@ pub struct Snapshot {
     /// CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`,
     /// `softirq`, `steal`.
     pub cpu_seconds: BTreeMap<String, f64>,
-    /// CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
+    /// CPU time used by this process, its exited children and its kernel threads since the process started, seconds.
     pub own_cpu_seconds: Option<f64>,
-    /// Time for which this process's measuring threads have been ready to run without a CPU since it began, seconds.
+    /// Time that this process's measuring threads spent waiting in run queues since the process started, seconds.
     pub own_ready_seconds: Option<f64>,
     /// This process's nice value, -20 to 19.
     pub own_nice: Option<i32>,
     /// This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
     pub own_policy: Option<String>,
-    /// CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100, cpu.shares 1024): the lowest
-    /// up to the root.
+    /// The lowest CPU weight of this process's cgroup and its ancestors, as a share of the kernel's default (cpu.weight 100, cpu.shares
+    /// 1024).
     pub own_cpu_weight: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
     pub steal_share: Option<f64>,
-    /// Memory available in bytes, by the kernel's estimate.
+    /// Available memory in bytes, as estimated by the kernel.
     pub memory_available_bytes: Option<u64>,
-    /// Swap in use, bytes.
+    /// Used swap space, bytes.
     pub swap_used_bytes: Option<u64>,
-    /// Swap, bytes.
+    /// Total swap space, bytes.
     pub swap_bytes: Option<u64>,
     /// Pages swapped in and out since boot.
     pub swapped_pages: Option<(u64, u64)>,
     /// Temperatures in °C by sensor.
     pub temperatures: BTreeMap<String, f64>,
-    /// Times that a core or package was throttled for heat since boot, summed over these.
+    /// Number of thermal throttling events since boot, summed over cores and packages.
     pub throttled: Option<u64>,
-    /// Periods in which the cgroup was throttled by its quota, since it was made.
+    /// Number of periods in which the cgroup was throttled by its quota, since its creation.
     pub quota_throttled: Option<u64>,
-    /// Periods of that group in all, if the kernel reports them.
+    /// Total number of the cgroup's quota periods, if the kernel reports it.
     pub quota_periods: Option<u64>,
     /// Possible limits of clocks besides the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
@@ -136,13 +136,13 @@ pub struct ClockSetting {
     pub epp: Option<String>,
     /// Energy-performance bias, 0 (performance) to 15.
     pub epb: Option<u32>,
-    /// Lower limit set, Hz.
+    /// Configured lower limit, Hz.
     pub min_hz: Option<u64>,
-    /// Upper limit set, Hz.
+    /// Configured upper limit, Hz.
     pub max_hz: Option<u64>,
-    /// Upper limit that the firmware sets (`bios_limit`), Hz.
+    /// Upper limit set by the firmware (`bios_limit`), Hz.
     pub bios_hz: Option<u64>,
-    /// Range of the current clocks of these CPUs in Hz, by the kernel.
+    /// Range of the current clocks of these CPUs in Hz, as reported by the kernel.
     pub current_hz: Option<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! What could be measured, what could not, why, and what would make it possible.
+//! Coverage: available measurements, and missing ones with their reason and remedy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_with::skip_serializing_none;
 
 use crate::{Template, Text};
 
-/// How well one thing was covered.
+/// The degree of coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -15,7 +15,7 @@ pub enum State {
     Measured,
     /// In part, or under conditions that limit it.
     Degraded,
-    /// Omitted: not requested, no time, no memory, interrupted.
+    /// Omitted: not requested, out of time, out of memory, interrupted.
     Skipped,
     /// Not available on this machine to this user.
     Impossible,
@@ -28,7 +28,7 @@ impl State {
     }
 }
 
-/// The coverage of one thing.
+/// The coverage of a measurement or fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 pub struct Coverage {
@@ -43,7 +43,7 @@ pub struct Coverage {
     pub remedy: Option<Text>,
 }
 
-/// As written in JSON.
+/// The form written to JSON.
 #[skip_serializing_none]
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
@@ -82,42 +82,42 @@ impl From<Coverage> for Written {
 }
 
 impl Coverage {
-    /// Why a measurement is left out of a run that named others.
+    /// Reason: the measurement is omitted because the user selected others.
     pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not requested");
 
-    /// Why a result of a record is withheld when the record is read.
+    /// Reason: a result is withheld when its record is read.
     pub const CHANGED_OR_DAMAGED: Template =
         Template::new("record-damaged", "withheld: the record was changed or damaged ({why})");
 
-    /// Why wake-ups were measured with the default idle states: they could not be disabled.
+    /// Reason: wake-ups were measured with idle states enabled, which could not be disabled.
     pub const IDLE_STATES_NOT_HELD: Template =
         Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
 
-    /// Why cells of a matrix are missing: the measurement ran out of time.
+    /// Reason: cells of a matrix are missing because the measurement ran out of time.
     pub const TIME_ENDED: Template = Template::new("time-ended", "out of time {when}");
 
-    /// Why pairs of CPUs are missing: other tasks occupied the CPUs of all of them.
+    /// Reason: all pairs of CPUs are missing because other tasks occupied their CPUs.
     pub const NO_PAIR_AT_ONCE: Template = Template::new(
         "no-pair-at-once",
         "no pair of CPUs ran at the same time: other processes kept them busy",
     );
 
-    /// Why pairs of CPUs are missing: other tasks occupied the CPUs of some.
+    /// Reason: some pairs of CPUs are missing because other tasks occupied their CPUs.
     pub const PAIRS_NOT_AT_ONCE: Template = Template::new(
         "pairs-not-at-once",
         "{pairs} did not run at the same time: other processes used their CPUs",
     );
 
-    /// Why cells of a matrix are missing: the planned time was too short for all.
+    /// Reason: cells of a matrix are missing because the planned time was too short for all of them.
     pub const MOST_TELLING_FIRST: Template = Template::new(
         "most-telling-first",
         "{measured} of {all} node pairs were measured, the most informative first",
     );
 
-    /// Why a run has fewer results than it should: a signal ended it.
+    /// Reason: results are missing because a signal ended the run.
     pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
-    /// Why times do not show speed.
+    /// Reason: times do not show the hardware's speed.
     pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
     /// The latency curve on pages of this size, as the record's `page` key writes it.
@@ -149,18 +149,18 @@ impl Coverage {
         Self::not_measured(what, State::Impossible, reason)
     }
 
-    /// The topic of a run of `linespeed scale`: all of it, and its single steps.
+    /// The topic of a run of `linespeed scale` and of its steps.
     pub const SCALE: &str = "scale";
 
     /// Wake-ups with timer slack and idle states disabled.
     pub const TUNED_WAKEUP: &str = "wakeup tuned";
     /// The topic of a run of `linespeed overhead`.
     pub const OVERHEAD: &str = "overhead";
-    /// How long a command's threads were ready without a CPU.
+    /// Run-queue time of a command's threads.
     pub const RUNNABLE: &str = "runnable";
     /// The topic of a single counted event.
     pub const COUNTER: &str = "counter";
-    /// All counted events: of a command or, prefixed by its name, of a measurement.
+    /// All counted events of a command or, prefixed by its name, of a measurement.
     pub const COUNTERS: &str = "counters";
 
     /// The name of a measurement's counters: `workloads counters`.
@@ -168,17 +168,17 @@ impl Coverage {
         format!("{measurement} {}", Self::COUNTERS)
     }
 
-    /// Whether it is about the counters, of the whole run or of one measurement.
+    /// Whether this entry is about counters, of the whole run or of one measurement.
     pub fn is_about_counters(&self) -> bool {
         self.what.split(' ').next_back() == Some(Self::COUNTERS)
     }
 
-    /// Its topic without the part: `scale` of `scale: 4 CPUs`, `counter` of `counter cycles`.
+    /// The topic without the part: `scale` for `scale: 4 CPUs`, `counter` for `counter cycles`.
     pub fn topic(&self) -> &str {
         self.split_subject().0
     }
 
-    /// The part of its topic; empty if it is about all of it.
+    /// The part of the topic; empty if the entry is about the whole topic.
     pub fn part(&self) -> &str {
         self.split_subject().1
     }
@@ -189,17 +189,17 @@ impl Coverage {
         (topic, part.trim_start_matches(':').trim_start())
     }
 
-    /// Whether this is its reason.
+    /// Whether the entry has this reason.
     pub fn is_for(&self, template: &Template) -> bool {
         self.reason.as_ref().is_some_and(|reason| reason.is(template))
     }
 
-    /// Its reason in words; empty if there is none.
+    /// The reason in words; empty if there is none.
     pub fn why(&self) -> String {
         self.reason.as_ref().map(Text::to_string).unwrap_or_default()
     }
 
-    /// Adds what would make it possible.
+    /// Adds the remedy.
     pub fn with_remedy(mut self, remedy: impl Into<Text>) -> Self {
         self.remedy = Some(remedy.into());
         self

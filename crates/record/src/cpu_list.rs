@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The largest accepted CPU number: eight times the largest `NR_CPUS` of any kernel configuration today (8192), so that
-/// a corrupt file (`0-999999999`) causes an error and does not exhaust the memory of this process.
+/// The largest accepted CPU number: eight times the largest `NR_CPUS` of any kernel configuration today (8192), which
+/// ensures that a corrupt file (`0-999999999`) causes an error instead of exhausting this process's memory.
 pub const MAX_CPU: u32 = 65_535;
 
-/// An ordered set of CPU or node numbers, stored as ranges: a list of all CPUs of a large machine takes no more memory than a list of
+/// An ordered set of CPU or node numbers, stored as ranges: a list of all CPUs of a large machine uses no more memory than a list of
 /// two. Text form: `0-3,8`. JSON form: an array of numbers (the text form is accepted when reading).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList {
@@ -29,7 +29,7 @@ pub enum CpuListError {
     /// A number above [`MAX_CPU`].
     #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
     TooLarge(String),
-    /// A mask of this many groups of 32 bits, more than the number of CPUs allows.
+    /// A mask with this many groups of 32 bits, which exceeds the maximum number of CPUs.
     #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
     LongMask(usize),
 }
@@ -40,7 +40,7 @@ impl CpuList {
         Self::default()
     }
 
-    /// From ranges in any order.
+    /// Creates a set from ranges in any order.
     fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
         ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
@@ -58,7 +58,7 @@ impl CpuList {
         self.ranges.iter().flat_map(|(from, to)| *from..=*to)
     }
 
-    /// How many CPUs are in the set.
+    /// The number of CPUs in the set.
     pub fn len(&self) -> usize {
         self.ranges.iter().map(|(from, to)| (to - from) as usize + 1).sum()
     }
@@ -191,7 +191,7 @@ impl FromStr for CpuList {
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The kernel writes two neighbours as a range too: 0-1.
+        // The kernel also writes two adjacent numbers as a range: 0-1.
         let range =
             |(from, to): &(u32, u32)| if to > from { format!("{from}-{to}") } else { from.to_string() };
         f.pad(&self.ranges.iter().map(range).collect::<Vec<_>>().join(","))

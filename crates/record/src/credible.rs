@@ -1,16 +1,17 @@
-//! Which results of a loaded record are credible.
+//! Plausibility checks of the results in a loaded record.
 
 use crate::text::Value;
 use crate::{Coverage, Measurement, Text, text};
 
-/// How far a median may be outside of the minimum and the maximum: distributions are rounded to their buckets.
+/// The factor by which a median may exceed the maximum or fall below the minimum: distributions are rounded to their
+/// buckets.
 const ROUNDED: f64 = 1.1;
 
 /// The unit of work that may be replaced by any other.
 const ANY_WORK: &str = "work/s";
 
 /// Removes results that no run or import could have written, and returns a coverage entry for each. An edited or
-/// damaged file may hold anything. Unknown metrics belong to a newer version, and stay.
+/// damaged file may contain anything. Unknown metrics belong to a newer version and are kept.
 pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {
@@ -24,7 +25,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     withheld
 }
 
-/// Why it is not credible.
+/// Why the result is not credible.
 fn doubt(measurement: &Measurement) -> Option<Text> {
     let metric = measurement.metric.definition()?;
     if measurement.unit != metric.unit && metric.unit != ANY_WORK {
@@ -50,7 +51,7 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
     let summary = &measurement.summary;
     // A share of time is represented by its mean, which a burst moves out of the median's interval.
     let median = summary.median;
-    // Of values below 0 the greater one is the nearer one.
+    // For negative values, the greater one is closer to 0.
     let room = |value: f64| value.abs() * (ROUNDED - 1.0);
     let around =
         |low: f64, high: f64| low <= high && low <= median + room(median) && median <= high + room(high);

@@ -1,4 +1,4 @@
-//! How a result was measured, to help judge it: one list of all details, each with its meaning and its type.
+//! Details on how a result was measured: one list of all details, each with its meaning and type.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -44,10 +44,10 @@ impl<T: ?Sized> DetailKey<T> {
 
 /// A type that a detail can have.
 pub trait DetailValue {
-    /// The type that it is read as.
+    /// The type returned when the detail is read.
     type Read<'a>;
 
-    /// The value, if it is of this type.
+    /// The value, if it has this type.
     fn read(value: &Value) -> Option<Self::Read<'_>>;
 }
 
@@ -105,17 +105,17 @@ read_by_serde!(
 );
 
 impl Detail {
-    /// The value of a detail; `None` if there is none of its type.
+    /// The value of a detail; `None` if it is missing or has another type.
     pub fn get<T: DetailValue + ?Sized>(&self, key: DetailKey<T>) -> Option<T::Read<'_>> {
         T::read(self.0.get(key.name)?)
     }
 
-    /// Whether there is one with this name, of any type.
+    /// Whether there is a detail with this key, of any type.
     pub fn has<T: ?Sized>(&self, key: DetailKey<T>) -> bool {
         self.has_name(key.name)
     }
 
-    /// Whether there is one of this name.
+    /// Whether there is a detail with this name.
     pub fn has_name(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -135,12 +135,12 @@ impl Detail {
         self.0.insert(name.into(), value.into());
     }
 
-    /// Whether it is empty.
+    /// Whether there are no details.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps only those whose names `keep` accepts.
+    /// Keeps only details whose names `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         self.0.retain(|name, _| keep(name));
     }
@@ -163,9 +163,9 @@ details! {
     ACCESS: str = "access";
     /// The last wake-up latency, as cyclictest's `Act`, ns.
     ACT_NS: f64 = "act_ns";
-    /// Throughput of the cores without their siblings, work/s.
+    /// Throughput of the cores without their SMT siblings, work/s.
     ALONE: f64 = "alone";
-    /// The CPUs' bandwidth without competitors, based on the CPU time they got, B/s.
+    /// The CPUs' bandwidth without competitors, based on the CPU time that they received, B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
     /// The whole machine while a command ran.
     AROUND: Around = "around";
@@ -173,7 +173,7 @@ details! {
     ARRAY_BYTES: u64 = "array_bytes";
     /// Number of arrays in a loop.
     ARRAYS: u64 = "arrays";
-    /// The attached processes that ended during the observation.
+    /// The attached processes that exited during the observation.
     ATTACHED_ENDED: str = "attached_ended";
     /// The running processes that linespeed attached to, or that perf counted.
     ATTACHED_TO: str = "attached_to";
@@ -183,23 +183,23 @@ details! {
     BOUND_TO: str = "bound_to";
     /// Size of the working set, bytes.
     BYTES: u64 = "bytes";
-    /// The same share of lines not read first, measured by copies with streaming stores.
+    /// The share of lines not read first, measured by copies with streaming stores.
     BY_COPY: f64 = "by_copy";
     /// The upper end of its 95 % interval.
     BY_COPY_HIGH: f64 = "by_copy_high";
     /// The lower end of its 95 % interval.
     BY_COPY_LOW: f64 = "by_copy_low";
-    /// Where block sizes come from if a tool does not print them.
+    /// The source of block sizes that a tool does not print.
     BYTES_FROM: str = "bytes_from";
-    /// The best results of this machine, measured before.
+    /// The best earlier results of this machine.
     CEILINGS: Ceilings = "ceilings";
-    /// How far two chains of instructions disagree on a clock, as a share.
+    /// Disagreement of two instruction chains on the clock, as a share.
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
     CLASS: str = "class";
     /// The time that a rate is based on: `elapsed`.
     CLOCK: str = "clock";
-    /// The core's clock measured with it, Hz.
+    /// The core clock measured together with the result, Hz.
     CLOCK_HZ: f64 = "clock_hz";
     /// Source of that clock: `counted`, `measured`.
     CLOCK_SOURCE: str = "clock_source";
@@ -211,13 +211,13 @@ details! {
     CPU: u64 = "cpu";
     /// The active CPUs, or their number.
     CPUS: str = "cpus";
-    /// How many CPUs a command could use.
+    /// The number of CPUs that a command could use.
     CPU_COUNT: f64 = "cpus";
     /// CRC of the routine's bytes, hexadecimal.
     CRC32: str = "crc32";
-    /// Wake-ups or cycles behind the result.
+    /// Number of wake-ups or cycles on which the result is based.
     CYCLES: u64 = "cycles";
-    /// The number of executed instructions that the kernels declare.
+    /// The number of executed instructions declared by the loops.
     DECLARED: f64 = "declared";
     /// Intel MLC's delay between requests.
     DELAY: u64 = "delay";
@@ -235,9 +235,9 @@ details! {
     EVICTED: bool = "evicted";
     /// The rate of the fastest copy divided by that of the slowest, median of the rounds.
     FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
-    /// Whether each copy takes a fixed time, so that its speed-up is meaningless.
+    /// Whether each copy runs for a fixed time, which makes a speed-up meaningless.
     FIXED_TIME: bool = "fixed_time";
-    /// Where a number was read if a tool prints it twice.
+    /// The place from which a number was read if a tool prints it twice.
     FROM: str = "from";
     /// Number of gaps.
     GAPS: u64 = "gaps";
@@ -247,7 +247,7 @@ details! {
     HALVES: [f64; 2] = "halves";
     /// Loads per sample.
     HOPS_PER_SAMPLE: u64 = "hops_per_sample";
-    /// How copies were run.
+    /// The way in which copies were run.
     HOW: str = "how";
     /// Share of the memory on huge pages.
     HUGE_SHARE: f64 = "huge_share";
@@ -255,7 +255,7 @@ details! {
     IDLE_NS: f64 = "idle_ns";
     /// Number of instructions that a ratio is based on.
     INSTRUCTIONS: f64 = "instructions";
-    /// Interrupts per second on that CPU.
+    /// Interrupts per second on the CPU of the routine.
     INTERRUPTS_PER_S: f64 = "interrupts_per_s";
     /// Time between wake-ups, µs.
     INTERVAL_US: u64 = "interval_us";
@@ -267,7 +267,7 @@ details! {
     KERNEL: str = "kernel";
     /// The load at which latency begins to rise, B/s.
     KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
-    /// How a guest ran: `interpreted` or by the processor.
+    /// How the guest's code was executed: `interpreted` or by the processor.
     KVM: str = "kvm";
     /// The minimum of several runs, in the result's unit.
     LEAST: f64 = "least";
@@ -275,7 +275,7 @@ details! {
     LEFT_BEHIND: Vec<String> = "left_behind";
     /// Cache lines per sample.
     LINES_PER_SAMPLE: u64 = "lines_per_sample";
-    /// What loaded the memory.
+    /// The work that loaded the memory.
     LOAD: str = "load";
     /// The load average as cyclictest prints it.
     LOADAVG: str = "loadavg";
@@ -283,9 +283,9 @@ details! {
     LOADERS: str = "loaders";
     /// Number of times the threads of a command were sampled.
     LOOKS: Looks = "looks";
-    /// An upper bound of a command's largest resident set, bytes.
+    /// An upper bound of a command's peak resident set size, bytes.
     MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
-    /// A command's largest resident set, bytes.
+    /// A command's peak resident set size, bytes.
     MAX_RSS_BYTES: u64 = "max_rss_bytes";
     /// How a clock was measured.
     METHOD: str = "method";
@@ -321,15 +321,15 @@ details! {
     PAGE_OFFSET: u64 = "page_offset";
     /// Pages with a verified location.
     PAGES: u64 = "pages";
-    /// The total time for a pair of CPUs, µs.
+    /// The total measuring time of a pair of CPUs, µs.
     PAIR_US: f64 = "pair_us";
-    /// Pairs of runs cut by an interruption.
+    /// Pairs of runs cut short by an interruption.
     PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
     /// How the memory's placement was verified.
     PLACEMENT: str = "placement";
-    /// Cycles of each portion of a pass.
+    /// Cycles of each slice of a pass.
     PORTIONS: Value = "portions";
-    /// Portions in a pass.
+    /// Slices in a pass.
     PORTIONS_PER_PASS: u64 = "portions_per_pass";
     /// Time of a predicted branch, ns.
     PREDICTED_BRANCH_NS: f64 = "predicted_branch_ns";
@@ -341,7 +341,7 @@ details! {
     PROCESSES: u64 = "processes";
     /// Where a result was published.
     PUBLISHED_IN: str = "published_in";
-    /// The effects of changed surroundings on a command.
+    /// The effects of changed conditions on a command.
     PROBES: Vec<Probe> = "probes";
     /// The clock while it ramped up: milliseconds, Hz.
     RAMP_MS_HZ: Value = "ramp_ms_hz";
@@ -349,7 +349,7 @@ details! {
     RAW: u64 = "raw";
     /// Resolution of cyclictest's output, ns.
     RESOLUTION_NS: f64 = "resolution_ns";
-    /// Handovers of lines per sample.
+    /// Line handovers per sample.
     ROUNDS_PER_SAMPLE: u64 = "rounds_per_sample";
     /// Number of runs that perf averaged.
     RUNS: u64 = "runs";
@@ -371,9 +371,9 @@ details! {
     SHARE_OF_ALL: f64 = "share_of_all";
     /// The slowest CPU.
     SLOWEST_CPU: u64 = "slowest_cpu";
-    /// Its speed relative to the median.
+    /// The slowest CPU's speed relative to the median.
     SLOWEST_SHARE: f64 = "slowest_share";
-    /// Softirqs per second on that CPU.
+    /// Softirqs per second on the CPU of the routine.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
     /// Source of a count: `rusage`, `sched`, `pmu`.
     SOURCE: str = "source";
@@ -393,7 +393,7 @@ details! {
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
     /// The lower end of its 95 % interval.
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
-    /// Number of rounds on which it is based.
+    /// Number of rounds on which that share is based.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
     /// The number of a thread.
     THREAD: u64 = "thread";
@@ -417,17 +417,17 @@ details! {
     VECTORS: str = "vectors";
     /// The version of the tool.
     VERSION: str = "version";
-    /// Voluntary switches to another task per second: the thread waited.
+    /// Voluntary switches to another task per second, caused by waiting.
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
-    /// What blocked a command while none of its threads ran, and how many times each was seen.
+    /// The causes that blocked a command while none of its threads ran, and the number of samples with each cause.
     WAITING: Waiting = "waiting";
-    /// What threads of a command waited for, whether or not others ran.
+    /// The causes for which threads of a command waited, whether or not other threads ran.
     WAITS: ThreadWaits = "waits";
     /// Observed time, s.
     WATCHED_SECONDS: f64 = "watched_seconds";
-    /// The boundary that a result does not cross: `package`.
+    /// The boundary within which a result was measured: `package`.
     WITHIN: str = "within";
-    /// What one unit of a workload's work is.
+    /// The meaning of one unit of a workload's work.
     WORK: str = "work";
     /// Work during which an event was counted.
     WORK_DONE: f64 = "work_done";

@@ -1,5 +1,5 @@
-//! The meaning of a record: the cache levels in it, how far each resource is from line speed, and findings. The types
-//! only; the `diagnose` crate computes them from a record alone.
+//! The meaning of a record: its cache levels, the distance of each resource from line speed, and findings. Types only;
+//! the `diagnose` crate computes the values from a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,18 +24,20 @@ use crate::{Label, Labels};
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
-    /// Where the latency curve for the levels, the headline and the chart was measured; absent without a curve.
+    /// Place of the latency curve used for the levels, the headline and the chart; absent without a curve.
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,
-    /// Resources that the measurement did not reach, one sentence each: memory if it was measured within the caches.
+    /// Resources that the measurements did not exercise, one sentence each: memory, if the working set fitted in the
+    /// caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
-    /// Average number of CPUs used by other processes during the run (for a command: while it ran); absent if that was too short.
+    /// Average number of CPUs used by other processes during the run (for a command: while it ran); absent if the run
+    /// was too short.
     pub used_by_others: Option<f64>,
-    /// What costs speed, the worst first.
+    /// Causes of lost speed, worst first.
     pub findings: Vec<Finding>,
-    /// One entry per resource: from its ceiling down to what is delivered, cause by cause.
+    /// One entry per resource: from its ceiling down to the delivered result, cause by cause.
     #[serde(rename = "ladders", skip_serializing_if = "Vec::is_empty")]
     pub loss_breakdowns: Vec<LossBreakdown>,
     /// Rules whose data is missing from the record.
@@ -43,24 +45,24 @@ pub struct Diagnosis {
     pub not_looked_for: Vec<NotLookedFor>,
     /// Conclusions from the matrices of a machine with several nodes; absent for one node.
     pub numa: Option<Numa>,
-    /// Where the machine's CPUs really are; absent if not measured.
+    /// The actual placement of the machine's CPUs; absent if not measured.
     pub shape: Option<Shape>,
-    /// How each workload scales, one entry per workload and placement.
+    /// The scaling of workloads, one entry per workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<Scaling>,
-    /// What siblings add to each workload measured with and without them.
+    /// The gain from siblings for each workload measured with and without siblings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<SiblingsAdd>,
-    /// What each layer of the machine adds to the time of one routine, the fastest first.
+    /// The time that each layer of the machine adds to one routine, fastest layer first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
-    /// What each step between two layers costs, and what that means; absent if layers were not timed alternately.
+    /// The cost of each step between two layers, with an interpretation; absent if layers were not timed alternately.
     pub overhead: Option<Overhead>,
-    /// How to lay out a program on a machine with several nodes; absent for one node.
+    /// The best layout of a program on a machine with several nodes; absent for one node.
     pub plan: Option<Plan>,
-    /// What a command was bound by; only in records of `linespeed stat`.
+    /// The limiting factor of a command; only in records of `linespeed stat`.
     pub bound: Option<Bound>,
-    /// How several alternating commands differ; only in records of `linespeed stat` with several commands.
+    /// Differences between alternating commands; only in records of `linespeed stat` with several commands.
     pub turns: Option<Turns>,
 }
 
@@ -81,7 +83,7 @@ impl CurvePlace {
     }
 }
 
-/// What nodes cost a program that ignores them, and whether the firmware's distances are right.
+/// The cost of remote accesses to a NUMA-unaware program, and whether the firmware's distances are correct.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
@@ -93,9 +95,9 @@ pub struct Numa {
     pub remote_ns: Option<f64>,
     /// The slowest pair and its latency: from, to, ns.
     pub slowest: Option<(u32, u32, f64)>,
-    /// Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
+    /// Share of remote accesses in a NUMA-unaware program: (nodes - 1) / nodes.
     pub remote_share: f64,
-    /// Average latency of such a program's accesses, relative to local (1.5 is half more).
+    /// Average latency of such a program's accesses, relative to local accesses (1.5 is 50 % more).
     pub ignoring_factor: Option<f64>,
     /// The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
     pub bandwidth_factor: Option<f64>,
@@ -104,9 +106,9 @@ pub struct Numa {
     /// Pairs whose distance disagrees with the measurement, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
-    /// What the worst of them costs a program that trusts the table and therefore uses the slower node.
+    /// Cost of the worst mismatch to a program that relies on the table and therefore uses the slower node.
     pub distance_loss: Option<Verdict>,
-    /// These results and their consequences, in a sentence or two.
+    /// One or two sentences on these results and their consequences.
     pub meaning: Text,
 }
 
@@ -121,8 +123,9 @@ pub struct Scaling {
     pub placement: String,
     /// Number of fitted steps.
     pub points: u32,
-    /// Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted: with `cores-first` only
-    /// those without siblings, with other placements only those with more than one thread, since a single thread has its core to itself.
+    /// Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted:
+    /// with `cores-first`, only steps without siblings; with other placements, only steps with more than one thread,
+    /// since a single thread has a core to itself.
     pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread according to the fit, work/s.
     pub rate: f64,
@@ -138,25 +141,26 @@ pub struct Scaling {
     pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
-    /// Number of threads beyond which each further one adds less than half of a thread's throughput; absent if not reached.
+    /// Number of threads beyond which each further thread adds less than half of a thread's throughput; absent if not
+    /// reached.
     pub knee: Option<u32>,
-    /// What it means, in sentences.
+    /// Interpretation, in sentences.
     pub meaning: Text,
     /// The measured steps, by increasing number of threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Whether an unreliable step makes a speed-up exceed its number of threads.
+    /// Whether the speed-up exceeds the number of threads because of an unreliable step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disturbed: bool,
 }
 
 impl Scaling {
-    /// Whether a speed-up is plausible: if the line was disturbed, one above the number of threads is not.
+    /// Whether a speed-up is plausible: if the results were disturbed, a speed-up above the number of threads is not.
     pub fn is_possible(&self, step: &Step) -> bool {
         !self.disturbed || step.efficiency <= 1.0
     }
 
-    /// Whether the speed-up is too imprecise for any conclusion: known to worse than a tenth.
+    /// Whether the speed-up is too imprecise for any conclusion: its error exceeds 10 %.
     pub fn is_too_noisy(&self) -> bool {
         self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)
     }
@@ -175,7 +179,7 @@ pub struct Step {
     pub threads: u32,
     /// Their total throughput, work/s.
     pub throughput: f64,
-    /// Throughput divided by that of one thread.
+    /// Throughput divided by the throughput of one thread.
     pub speedup: f64,
     /// Speed-up divided by the number of threads: 1 is linear.
     pub efficiency: f64,
@@ -187,11 +191,11 @@ pub struct Step {
 pub enum Basis {
     /// Both sides were measured.
     Measured,
-    /// One side is extrapolated from a smaller step, assuming that the rest behaves like it.
+    /// One side is extrapolated from a smaller step, assuming that the rest behaves in the same way.
     Extrapolated,
 }
 
-/// What siblings add to the throughput of a workload.
+/// The gain in a workload's throughput from siblings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SiblingsAdd {
     /// The workload.
@@ -225,9 +229,9 @@ pub struct Layer {
     pub interval: Option<(f64, f64)>,
     /// Standard deviation ÷ mean, included because published tables use it.
     pub variation: Option<f64>,
-    /// How much longer its passes took in total than those of the fastest layer (0.12 is 12 %).
+    /// Additional total time of its passes compared with the fastest layer (0.12 is 12 %).
     pub over: f64,
-    /// Its interval, from the portions that both ran alternately; it holds for all steps together.
+    /// The interval of `over`, from the slices that both layers ran alternately; it holds for all steps together.
     pub over_interval: Option<(f64, f64)>,
     /// Events during the passes: interrupts, switches, migrations per second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -241,20 +245,20 @@ pub struct Layer {
     pub from: String,
 }
 
-/// The cost of layers of the machine, timed alternately with the same bytes: one entry per step, in which one thing
-/// differs.
+/// The cost of the machine's layers, timed alternately with the same machine code: one entry per step, in which a
+/// single condition differs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
     /// The fastest layer, with which the others are compared.
     pub line_speed: String,
-    /// A layer compared with itself: a step that consists only of noise.
+    /// A layer compared with itself: any difference is noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The same in words.
     pub floor_says: Text,
     /// What differs between two layers, and what it costs.
     pub steps: Vec<LayerStep>,
-    /// The conclusions of a published comparison of layers, and whether these results confirm them.
+    /// The conclusions of a published comparison of layers, and whether these results support them.
     pub claims: Vec<Claim>,
 }
 
@@ -262,25 +266,25 @@ pub struct Overhead {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerStep {
-    /// What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
+    /// The stable code of `what`: `overhead-step-interrupts`. Absent in records written by version 0.1.
     pub code: Option<String>,
-    /// What differs: `interrupts`, `not bound to a CPU`.
+    /// The property in which the layers differ: `interrupts`, `not bound to a CPU`.
     pub what: Text,
-    /// The layer without it.
+    /// The layer without the property.
     pub without: String,
-    /// The layer with it.
+    /// The layer with the property.
     pub with: String,
-    /// Portions of the routine that both ran alternately.
+    /// Number of slices of the routine that both layers ran alternately.
     pub rounds: u64,
-    /// What it costs, as a share of the time without it.
+    /// Its cost, as a share of the time without it.
     pub verdict: Verdict,
     /// Whether the time of either layer is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The same in words.
     pub says: Text,
-    /// The cost divided by each kind of counted events: `0.8 µs for each of 250 interrupts/s`; if it cannot be divided,
-    /// why.
+    /// The cost per event, for each kind of counted event: `0.8 µs for each of 250 interrupts/s`; or the reason why it
+    /// cannot be computed.
     pub each: Option<Text>,
 }
 
@@ -289,21 +293,21 @@ pub struct LayerStep {
 pub struct Claim {
     /// The conclusion.
     pub claim: Text,
-    /// What these results show about it.
+    /// The verdict of these results on the conclusion.
     pub answer: Answer,
     /// Why.
     pub why: Text,
 }
 
-/// What results show about a conclusion.
+/// Whether results support a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// They agree.
+    /// The results agree with the conclusion.
     Supported,
-    /// They show the opposite.
+    /// The results contradict the conclusion.
     Contradicted,
-    /// Inconclusive.
+    /// The results are inconclusive.
     CannotTell,
 }
 
@@ -319,9 +323,9 @@ pub struct Level {
     pub latency_cycles: Option<f64>,
     /// Working set beyond which the latency rises to the next level, bytes; absent for memory.
     pub measured_bytes: Option<u64>,
-    /// Its size in sysfs, bytes.
+    /// The size reported in sysfs, bytes.
     pub advertised_bytes: Option<u64>,
-    /// How the two sizes agree, one sentence.
+    /// Comparison of the two sizes, one sentence.
     pub judgement: Text,
 }
 
@@ -333,28 +337,28 @@ pub struct Resource {
     pub name: String,
     /// Unit of both values.
     pub unit: String,
-    /// The most that the hardware can reach.
+    /// The hardware maximum.
     pub ceiling: Option<f64>,
     /// The source of the ceiling.
     pub source: Option<CeilingSource>,
-    /// What was delivered.
+    /// The delivered value.
     pub delivered: f64,
-    /// Delivered share of line speed (1 is all of it), if the ceiling is the hardware's or its family's.
+    /// Delivered share of line speed (1 is 100 %), if the ceiling is from the hardware or its processor family.
     pub share: Option<f64>,
-    /// What these values are, one sentence.
+    /// Meaning of these values, one sentence.
     pub meaning: Text,
-    /// Why the results on which it is based are unreliable, in a few words: `too noisy`.
+    /// Why the underlying results are unreliable, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
     /// The difference of the result between its two interleaved halves, every second sample each, as a share of their mean;
     /// absent with fewer than four saved samples.
     pub repeatability: Option<f64>,
-    /// The lowest and highest ceiling of the models in the processor's family, if the ceiling is the family's: the ceiling of this model is
-    /// between them, and so is the share.
+    /// The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the
+    /// ceiling of this model is between them, which also bounds the share.
     pub family_ceilings: Option<(f64, f64)>,
     /// Published results of similar machines; absent if there are none.
     pub typical: Option<Typical>,
-    /// How it compares with them; absent if none were published for a known machine.
+    /// Comparison with the published results; absent if there are none for a known machine.
     pub position: Option<Position>,
     /// A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     pub beside: Option<Text>,
@@ -366,29 +370,29 @@ pub struct Resource {
 pub struct Typical {
     /// The minimum, in the resource's unit.
     pub low: f64,
-    /// The most.
+    /// The maximum, in the resource's unit.
     pub high: f64,
-    /// This machine's result measured in the same way, if it differs from the delivered one: a load on large pages, a wake-up with idle states
-    /// disabled.
+    /// This machine's result measured in the same way, if different from the delivered result: a load on large pages, a
+    /// wake-up with idle states disabled.
     pub compared: Option<f64>,
-    /// The machines behind them: `AMD Zen 4 (Genoa)`.
+    /// The machines with these results: `AMD Zen 4 (Genoa)`.
     pub of: String,
-    /// Who published them.
+    /// The sources of the results.
     pub sources: Vec<String>,
-    /// Whether they are from bare metal while this is a guest.
+    /// Whether the published results are from bare metal while this machine is a guest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_bare_metal: bool,
 }
 
-/// How a result compares with published ones of similar machines.
+/// Comparison of a result with published results of similar machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Position {
-    /// Below all of them.
+    /// Below all published results.
     Low,
-    /// Among them.
+    /// Within the range of published results.
     Normal,
-    /// Above all of them.
+    /// Above all published results.
     High,
     /// No results for such a processor are known.
     UnknownMachine,

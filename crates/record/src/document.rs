@@ -1,4 +1,4 @@
-//! The record itself: JSON in and out.
+//! The record itself, read from and written to JSON.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,12 +14,12 @@ use crate::shape::Looks;
 use crate::units::{bytes, thousands};
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
-/// The version of the record format that this program writes. Within one version fields may be added, and readers
-/// ignore unknown ones; a changed meaning needs a new version.
+/// The version of the record format that this program writes. Within one version, fields may be added, and readers
+/// ignore unknown fields; a changed meaning requires a new version.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Records above this size are refused rather than read into memory. The largest real ones (1,024 CPUs, `--full`)
-/// stay under 20 MB.
+/// Records above this size are refused instead of being read into memory. The largest real records (1,024 CPUs,
+/// `--full`) are below 20 MB.
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
@@ -32,7 +32,7 @@ pub struct Record {
     pub tool: Tool,
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
-    /// How long it took, seconds.
+    /// Duration, seconds.
     pub seconds: Option<f64>,
     /// The command line that created it.
     #[serde(default)]
@@ -42,29 +42,29 @@ pub struct Record {
     /// How the run ended.
     #[serde(default)]
     pub ended: Ended,
-    /// What the machine is.
+    /// The machine's inventory.
     #[serde(default)]
     pub machine: Machine,
-    /// The state it was in.
+    /// The machine's state.
     #[serde(default)]
     pub conditions: Conditions,
-    /// What was measured.
+    /// The results.
     #[serde(default)]
     pub measurements: Vec<Measurement>,
-    /// What could and could not be measured.
+    /// The status of each measurement.
     #[serde(default)]
     pub coverage: Vec<Coverage>,
-    /// Where the CPUs were during the run; absent if not sampled, and for a single CPU.
+    /// CPU placement during the run; absent if not sampled, and for a single CPU.
     pub looks: Option<Looks>,
-    /// The longest gaps of busy loops and the latest wake-ups, and what used that time.
+    /// The longest gaps of busy loops and the latest wake-ups, with their causes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long_gaps: Vec<LongGap>,
-    /// The conclusions from it.
+    /// The conclusions from this data.
     #[serde(default)]
     pub diagnosis: Diagnosis,
     /// A recording of a running machine, interval by interval; absent without one.
     pub watch: Option<Watch>,
-    /// Where its results came from, if other tools measured them; absent for linespeed's own results.
+    /// Source of the results, if measured by other tools; absent for linespeed's own results.
     pub import: Option<Import>,
 }
 
@@ -81,15 +81,15 @@ pub struct Tool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Ended {
-    /// It completed everything requested.
+    /// The run completed everything requested.
     #[default]
     Complete,
-    /// A signal ended it early; the record holds the results until then.
+    /// A signal ended it early; the record contains the results up to that point.
     Interrupted {
         /// The signal's number.
         signal: i32,
     },
-    /// An error ended it early.
+    /// An error ended the run early.
     Failed {
         /// The error.
         reason: String,
@@ -97,7 +97,7 @@ pub enum Ended {
 }
 
 impl Record {
-    /// An empty record that starts now.
+    /// An empty record with the current time as its start.
     pub fn new(tool_version: &str, started: String, command: Vec<String>) -> Self {
         Self {
             schema: SCHEMA_VERSION,
@@ -139,13 +139,14 @@ impl Record {
             Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
             Some(_) => {}
         }
-        // Twice what a record of other tools' output needs (61 MB for 40,000 results): the rest is for tables and rendering.
+        // Twice the size of a record of other tools' output (61 MB for 40,000 results): the rest is for tables and
+        // rendering.
         let needed = memory_of(text)?;
         if needed > room {
             return Err(ReadError::NoRoom { needed, room });
         }
         let record: Self = serde_json::from_slice(text).map_err(|error| {
-            // A record of another form may fail anywhere: its version number identifies it.
+            // A record in another format may fail at any point: its version number identifies it.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
                 Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
@@ -155,7 +156,8 @@ impl Record {
         record.checked()
     }
 
-    /// Removes samples, distributions, coverage and diagnosis, which are long and not needed to compare thousands of records.
+    /// Removes samples, distributions, coverage and diagnosis, which are large and not needed for comparing thousands
+    /// of records.
     pub fn keep_summaries(&mut self) {
         for m in &mut self.measurements {
             (m.samples, m.marks, m.distribution, m.origin) = Default::default();
@@ -201,7 +203,7 @@ impl Record {
             return Err(ReadError::TooLarge(size));
         }
         let mut text = Vec::new();
-        // A pipe or a device reports no size: the limit holds there also.
+        // A pipe or a device reports no size: enforce the limit while reading.
         file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(ReadError::Io)?;
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(ReadError::TooLarge(text.len() as u64));
@@ -215,7 +217,7 @@ impl Record {
     }
 }
 
-/// About how many bytes of memory a parsed JSON text needs.
+/// Approximate memory size of a parsed JSON text, bytes.
 pub(crate) fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
     extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
@@ -226,10 +228,10 @@ pub enum ReadError {
     /// The file could not be read.
     #[error("{}", cannot_be_read(.0))]
     Io(std::io::Error),
-    /// Nothing in it.
+    /// The file is empty.
     #[error("is empty; a record is a JSON file written by linespeed")]
     Empty,
-    /// It ends in the middle.
+    /// The file is truncated.
     #[error("is cut off in the middle of the JSON; copy it again")]
     Truncated,
     /// Not JSON, with the position.
@@ -246,12 +248,12 @@ pub enum ReadError {
     Newer(u32),
     /// Larger than any record, in bytes.
     #[error(
-        "has {} bytes, more than a record can have ({}); is it the right file?",
+        "has {} bytes, which exceeds the limit for records ({}); is it the right file?",
         thousands(*.0 as f64),
         thousands(MAX_RECORD_BYTES as f64)
     )]
     TooLarge(u64),
-    /// It needs more memory than this process may use.
+    /// Parsing needs more memory than this process may use.
     #[error(
         "needs about {} of memory, but this process has only {} left: read fewer at once, or raise the limit \
          (memory.max of its cgroup, ulimit -v)",
@@ -259,7 +261,7 @@ pub enum ReadError {
         bytes(*.room)
     )]
     NoRoom {
-        /// About how much it needs, bytes.
+        /// Approximate memory needed, bytes.
         needed: u64,
         /// What is available, bytes.
         room: u64,
@@ -293,7 +295,7 @@ pub enum Misfit {
 
 fn cannot_be_read(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::IsADirectory => "is a directory; name a record file".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a directory; specify a record file".to_owned(),
         _ => format!("cannot be read: {error}"),
     }
 }

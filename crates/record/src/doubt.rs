@@ -1,4 +1,4 @@
-//! Doubts: reasons why a result is unreliable. Code decides by their kind.
+//! Doubts: reasons why a result is unreliable. Program logic depends on their kind.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ const UNRELIABLE: Template = Template::new("doubt-see-notes", "unreliable");
 /// Maximum length in characters of a short doubt.
 const SHORT: usize = 32;
 
-/// The subject of a doubt, as far as code depends on it.
+/// The kind of a doubt, for program logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubtKind {
     /// The interval, or the scatter, is wider than the measurement's target.
@@ -39,7 +39,7 @@ pub enum DoubtKind {
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
 
-/// As written in JSON, among the keys of the unreliable result.
+/// The form written to JSON, among the keys of the unreliable result.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
     /// Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
@@ -61,14 +61,14 @@ impl From<Doubt> for Written {
     }
 }
 
-/// How noisy a result is and why.
+/// The extent and cause of a result's noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// How noisy: `too noisy: the median is known to ±12 % only`.
+    /// The extent: `too noisy: the median is known to ±12 % only`.
     pub extent: String,
-    /// The cause according to the marks, or that there is none.
+    /// The cause according to the marks, or a statement that there is none.
     pub cause: String,
-    /// Whether there is one.
+    /// Whether a cause is known.
     pub is_explained: bool,
 }
 
@@ -78,7 +78,7 @@ impl Doubt {
         Self(crate::text!(NOISE, extent))
     }
 
-    /// The same, with the causes according to the marks, or that there are none.
+    /// Like [`Self::too_noisy`], with the causes according to the marks, or a statement that there are none.
     pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
         Self(if causes.is_empty() {
             crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))
@@ -87,7 +87,8 @@ impl Doubt {
         })
     }
 
-    /// The same noise with a cause found elsewhere; `None` if it already has one, or is about something else.
+    /// The same noise with a cause found elsewhere; `None` if a cause is already known, or if the doubt is not about
+    /// noise.
     pub fn explained_by(&self, cause: Text) -> Option<Self> {
         let noise = self.noise().filter(|noise| !noise.is_explained)?;
         // The extent follows the template's own words.
@@ -100,7 +101,7 @@ impl Doubt {
         Self(crate::text!(FEW_SAMPLES_OF, n))
     }
 
-    /// What it is about.
+    /// The kind of doubt.
     pub fn kind(&self) -> DoubtKind {
         let is_any = |templates: &[&Template]| templates.iter().any(|template| self.0.is(template));
         if is_any(&[&NOISY, &NOISE, &NOISE_EXPLAINED, &NOISE_UNEXPLAINED]) {
@@ -122,7 +123,7 @@ impl Doubt {
         }
     }
 
-    /// The noise and its cause, if it is about noise and has a cause.
+    /// The noise and its cause; `None` if the doubt is not about noise.
     pub fn noise(&self) -> Option<Noise> {
         if self.kind() != DoubtKind::TooNoisy {
             return None;
@@ -155,7 +156,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Also for words from another program.
+/// Also converts text from another program.
 impl<T: Into<Text>> From<T> for Doubt {
     fn from(words: T) -> Self {
         Self(words.into())

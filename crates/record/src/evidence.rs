@@ -1,4 +1,4 @@
-//! What the results of a diagnosis are based on.
+//! The evidence for the conclusions of a diagnosis.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use crate::text::Text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingSource {
-    /// From this machine's hardware: channels × MT/s × 8 B, the advertised clock.
+    /// Computed from this machine's hardware: channels × MT/s × 8 B, or the advertised clock.
     Parts,
-    /// From published results of the processor's family: the highest of its models.
+    /// Taken from published results of the processor's family: the highest over its models.
     Family,
-    /// The best ever measured on this machine.
+    /// The best result ever measured on this machine.
     Measured,
 }
 

@@ -1,15 +1,16 @@
-//! How much memory a record's text needs, before it is allocated: a few bytes of JSON can represent long lists.
+//! Estimates the memory needed to parse a record, before any is allocated: a few bytes of JSON can represent long
+//! lists.
 
-/// CPUs of the largest kernel that can be built (NR_CPUS of x86, arch/x86/Kconfig), and so the upper bound of nodes and
-/// siblings.
+/// Maximum number of CPUs in any kernel configuration (NR_CPUS of x86, arch/x86/Kconfig), and thus the upper bound of
+/// nodes and siblings.
 const MOST_CPUS: usize = 8192;
 /// The maximum length of a list in a record: samples, results of every pair of a thousand CPUs.
 const MOST_ITEMS: usize = 1 << 20;
-/// Lists that cannot be longer than the machine's number of CPUs.
+/// Lists with at most one entry per CPU of the machine.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
-/// Moments of a recording, which keeps a few hundred.
+/// Maximum number of moments in a recording, which usually has a few hundred.
 const MOST_MOMENTS: usize = 8192;
-/// The deepest nesting of lists; the parser refuses more.
+/// Maximum nesting of lists; the parser refuses deeper nesting.
 const MOST_DEEP: usize = 200;
 
 /// The size of an object, a list and any other value, bytes: a map node, a vector, an element of a vector that has just grown.
@@ -17,12 +18,12 @@ const OBJECT: u64 = 320;
 const LIST: u64 = 64;
 const VALUE: u64 = 48;
 
-/// A list that is longer than on any machine.
+/// A list that is longer than possible on any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongList {
-    /// Its name; empty for one in a list.
+    /// The list's name; empty for a list within a list.
     pub name: String,
-    /// Maximum number of items in it.
+    /// Maximum number of items in the list.
     pub most: usize,
 }
 
@@ -33,7 +34,7 @@ struct Open<'a> {
     items: usize,
 }
 
-/// About how many bytes of memory a parsed JSON text needs. Invalid JSON is left to the parser.
+/// Approximate memory size of a parsed JSON text, bytes. Invalid JSON is left to the parser.
 ///
 /// # Errors
 ///

@@ -6,7 +6,7 @@ use crate::gate::Terms;
 use crate::glossary::find_nearest;
 use crate::metrics;
 
-/// One thing to fail on.
+/// One condition for failure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailOn {
     /// A finding at or above this level.
@@ -22,7 +22,7 @@ impl FailOn {
     ///
     /// # Errors
     ///
-    /// Anything else, with the accepted forms.
+    /// The text has another form; the error lists the accepted ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Ok(level) = text.parse() {
             return Ok(Self::Finding(level));
@@ -43,7 +43,7 @@ impl FailOn {
         Ok(Self::Slower(bound, metrics))
     }
 
-    /// The lowest level of findings to fail on.
+    /// The lowest failing level of findings.
     pub fn failing_level(all: &[Self]) -> Option<Severity> {
         let levels = all.iter().filter_map(|one| match one {
             Self::Finding(level) => Some(*level),
@@ -56,7 +56,7 @@ impl FailOn {
     ///
     /// # Errors
     ///
-    /// Two bounds.
+    /// There are two bounds.
     pub fn terms(all: &[Self]) -> Result<Option<Terms>, &'static str> {
         let noisy = all.contains(&Self::Noisy);
         let mut bounds = all.iter().filter_map(|one| match one {
@@ -67,7 +67,7 @@ impl FailOn {
             (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
             (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
             (Some(_), Some(_)) => {
-                Err("--fail-on slower is given twice; list all metrics in one: slower:5%,METRIC,METRIC")
+                Err("--fail-on slower is specified twice; list all metrics in one: slower:5%,METRIC,METRIC")
             }
         }
     }

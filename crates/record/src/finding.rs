@@ -1,4 +1,4 @@
-//! What costs speed: a finding, its severity and confidence, and rules without data.
+//! Findings (causes of lost speed) with their severity and confidence, and rules without data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,7 +16,7 @@ use crate::text::{Template, Text};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; costs nothing measurable, or affects only some programs.
+    /// For information: has no measurable cost, or affects only some programs.
     Note,
     /// Costs some speed.
     Warning,
@@ -24,22 +24,22 @@ pub enum Severity {
     Serious,
 }
 
-/// How many programs are affected by a loss.
+/// The share of programs affected by a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relevance {
-    /// Any.
+    /// Any program.
     #[default]
     All,
     /// Programs of one kind: large data, short sleeps, vectors.
     Some,
-    /// Hardly any, or it was chosen for safety.
+    /// Hardly any program, or the cause is a deliberate safety setting.
     Few,
-    /// None: another result or finding includes it, or it is reserved for others.
+    /// No program: the loss is included in another result or finding, or the speed is reserved for other guests.
     None,
 }
 
-/// Something that costs speed.
+/// A cause of lost speed.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -49,19 +49,19 @@ pub struct Finding {
     pub severity: Severity,
     /// The finding, in one line.
     pub what: Text,
-    /// Where: which CPUs, nodes, devices.
+    /// The affected CPUs, nodes or devices.
     #[serde(rename = "where")]
     pub place: Option<Text>,
     /// The results on which it is based, each with its place in the record.
     pub evidence: Vec<Evidence>,
-    /// What it costs.
+    /// The loss of speed.
     pub loss: Verdict,
     /// Which programs are affected; absent in records of 0.1.
     #[serde(default)]
     pub relevance: Relevance,
     /// Whether the loss was measured here or modelled.
     pub measured: bool,
-    /// How certain it is.
+    /// The confidence in the finding.
     #[serde(default)]
     pub confidence: Confidence,
     /// The affected resource, as in `diagnosis.resources[].name`, if there is one.
@@ -77,7 +77,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The place of a finding that has no narrower one.
+    /// The place of a finding that concerns the whole machine.
     pub const WHOLE_MACHINE: Template = Template::new("whole-machine", "the whole machine");
 
     /// The knob of the first remedy that sets one.
@@ -95,13 +95,13 @@ struct RemedyLists {
     /// The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
-    /// For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets none.
-    /// Absent if none does.
+    /// The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
+    /// none. Absent if no entry sets one.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known_knobs")]
     remedy_sets: Vec<Option<KnobValue>>,
 }
 
-/// What undoes the remedies, in the same form.
+/// How to undo the remedies, in the same form.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct UndoLists {
     /// How to undo the remedy.
@@ -144,7 +144,7 @@ impl UndoLists {
     }
 }
 
-/// The knobs that remedies set; one of a later version counts as none.
+/// The knobs that remedies set; a knob of a later version is ignored.
 fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
     let written: Vec<Option<serde_json::Value>> = Vec::deserialize(written)?;
     let known = |value: Option<serde_json::Value>| value.and_then(|value| serde_json::from_value(value).ok());
@@ -171,10 +171,10 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 pub enum Confidence {
     /// One interpretation of the results; others are possible, or the results are unreliable.
     Low,
-    /// The fact was read, its cost is modelled.
+    /// The fact was read; its cost is modelled.
     #[default]
     Medium,
-    /// The fact was read and its cost measured, both without doubt.
+    /// The fact was read and its cost was measured, both reliably.
     High,
 }
 
@@ -185,11 +185,11 @@ impl Confidence {
     }
 }
 
-/// A rule without the data that it needs.
+/// A rule that was not applied because data is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotLookedFor {
     /// The rule's name.
     pub rule: String,
-    /// What it needs but the record lacks.
+    /// The missing data.
     pub missing: Text,
 }

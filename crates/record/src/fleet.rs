@@ -1,4 +1,4 @@
-//! A fleet of machines that should be alike: the types only. The `fleet` crate computes the results.
+//! A fleet of machines that should perform alike: types only. The `fleet` crate computes the results.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ pub const FLEET_VERSION: u32 = 1;
 pub enum Family {
     /// Clock, single-thread work, the caches of a core.
     Core,
-    /// The slowest CPU relative to the others of its machine.
+    /// The slowest CPU relative to the other CPUs of its machine.
     SlowestCpu,
-    /// Work of all CPUs together.
+    /// Throughput of all CPUs together.
     AllCpus,
     /// Latency beyond a core's own caches.
     MemoryLatency,
@@ -64,24 +64,24 @@ impl Family {
 /// The results of a fleet's records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fleet {
-    /// [`FLEET_VERSION`] of the program that made it.
+    /// [`FLEET_VERSION`] of the program that wrote the results.
     pub fleet: u32,
     /// The program that wrote it.
     pub tool: Tool,
-    /// What was read, and what was left out.
+    /// The files read, and the files left out.
     pub reading: Reading,
-    /// Classes of similar machines, the largest first.
+    /// Classes of similar machines, largest class first.
     pub classes: Vec<Class>,
-    /// The slow machines, the slowest first.
+    /// The slow machines, slowest first.
     pub slow: Vec<Slow>,
-    /// If no machine was compared with its peers: commands to paste that compare some with each other.
+    /// If no machine was compared with its peers: commands to paste that compare some of the machines with each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<String>,
     /// Commands to paste that measure the slow machines again: for Slurm, pdsh, Ansible, Kubernetes.
     pub confirm: Vec<String>,
 }
 
-/// What was read.
+/// The files read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Reading {
     /// Number of files read.
@@ -92,7 +92,7 @@ pub struct Reading {
     pub machines: u64,
     /// Records older than another of the same machine.
     pub earlier: u64,
-    /// Notes and reasons for leaving files out, those with the most files first.
+    /// Notes and reasons for skipping files, most files first.
     pub remarks: Vec<Remark>,
 }
 
@@ -103,11 +103,11 @@ pub struct Remark {
     pub what: Text,
     /// Its code.
     pub code: String,
-    /// Whether these files were left out.
+    /// Whether these files were skipped.
     pub left_out: bool,
-    /// How many.
+    /// Number of files.
     pub count: u64,
-    /// The first of them, each with its details, if these differ.
+    /// The first of these files, each with its details, if these differ.
     pub examples: Vec<String>,
 }
 
@@ -128,31 +128,32 @@ pub struct FactValue {
 pub struct Class {
     /// A short description.
     pub name: String,
-    /// The facts that they share.
+    /// The facts shared by the machines.
     pub facts: Vec<FactValue>,
-    /// If a fact divides similar machines into classes of different speed: this class's value of it. Empty if no fact explains
-    /// the difference.
+    /// Only if similar machines form classes of different speed: the fact that explains the difference, with this class's
+    /// value.
     pub camp: Option<Camp>,
-    /// How many machines.
+    /// Number of machines.
     pub machines: u32,
     /// Whether there are enough machines to find slow ones.
     pub judged: bool,
     /// A note on a class that is too small to find slow machines.
     pub note: Option<Text>,
-    /// The machine nearest to the medians of all.
+    /// The machine closest to the medians of all results.
     pub medoid: String,
     /// Its record.
     #[serde(skip)]
     pub medoid_path: PathBuf,
     /// The compared results.
     pub figures: Vec<ClassFigure>,
-    /// The family of each of these.
+    /// The family of each of these results.
     pub families: Vec<Family>,
-    /// Facts in which its machines differ without an effect on speed.
+    /// Facts that differ between the machines of the class without an effect on speed.
     pub varying: Vec<Varying>,
     /// Results that drifted during the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
-    /// Results that form two groups among these machines although nothing else divides them; no machine is called slow because of them.
+    /// Results that divide these machines into two groups that no fact explains; no machine is reported as slow because
+    /// of them.
     pub two_valued: Vec<Text>,
     /// One entry per machine. Not in JSON: `--csv` has every result.
     #[serde(skip)]
@@ -162,7 +163,7 @@ pub struct Class {
 /// Why similar machines form two classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
-    /// The facts that divide them, with the values of this camp; empty if none does.
+    /// The facts that divide the machines, with the values of this camp; empty if no fact does.
     pub by: Vec<FactValue>,
     /// The result in which the camps differ most.
     pub what: Text,
@@ -177,7 +178,7 @@ pub struct Varying {
     pub what: Text,
     /// Its place in a record.
     pub from: String,
-    /// Its values, each with its number of machines; the most frequent first.
+    /// Its values, each with its number of machines, most frequent first.
     pub values: Vec<(String, u32)>,
     /// The only machine that differs, if all others agree.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +190,7 @@ pub struct Varying {
 pub struct Drift {
     /// The result.
     pub what: Text,
-    /// The speed of the last machines relative to the first ones.
+    /// The speed of the last machines relative to the first machines.
     pub speed: f64,
 }
 
@@ -217,7 +218,7 @@ pub struct MachineCell {
     pub interval: Option<(f64, f64)>,
     /// Its speed relative to the class median: below 1 it is slower.
     pub speed: f64,
-    /// How many scales (spreads) of its class it is below the median speed.
+    /// Distance below the class's median speed, in units of the class's scale (spread).
     pub z: f64,
 }
 
@@ -228,20 +229,20 @@ pub struct Slow {
     pub machine: String,
     /// Its record.
     pub source: String,
-    /// The same as a path.
+    /// The path of the record.
     #[serde(skip)]
     pub path: PathBuf,
     /// When it was measured.
     pub started: String,
     /// Its class, by index.
     pub class: usize,
-    /// The slow results: one per family, the greatest loss first.
+    /// The slow results: one per family, greatest loss first.
     pub figures: Vec<SlowFigure>,
-    /// What explains it, the likeliest first.
+    /// Possible causes, the likeliest first.
     pub causes: Vec<FleetCause>,
-    /// The explanation by `linespeed compare` with the machine that represents its class.
+    /// The explanation from a comparison (`linespeed compare`) with the machine that represents its class.
     pub explained: Vec<Text>,
-    /// The number of earlier collections in which it was also slow, and of those that included it.
+    /// The number of earlier collections in which the machine was also slow, and the number that included it.
     pub before: (u32, u32),
 }
 
@@ -262,16 +263,16 @@ pub struct SlowFigure {
     pub median: f64,
     /// The machine's speed relative to that median.
     pub speed: f64,
-    /// The interval of that, from the machine's own interval.
+    /// The interval of `speed`, from the machine's own interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// The probability that a machine of the class is this slow by chance.
     pub chance: f64,
-    /// Whether the slower clock alone explains it.
+    /// Whether the slower clock fully explains the result.
     pub follows_clock: bool,
 }
 
-/// What explains a slow machine.
+/// A possible cause of a slow machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetCause {
     /// Its stable code.

@@ -1,4 +1,4 @@
-//! A gate: a comparison checked against a bound on the loss, to test a change.
+//! A gate tests a change: it checks a comparison against a bound on the loss.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use crate::text::Text;
 /// The terms of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// The share of speed that may not be lost (0.05: 5 %). The loss is the one that `compare` prints: 1 minus the ratio of
-    /// speeds, so that a time 1/0.95 as long has lost 5 %.
+    /// The share of speed whose loss fails the gate (0.05: 5 %). The loss is defined as in `compare`: 1 minus the ratio of
+    /// speeds; a time that is 1/0.95 times as long is a loss of 5 %.
     pub bound: f64,
     /// The metrics to check, or measurements with all their metrics. Empty: every result with a better direction, except for the time used by
     /// other processes.
@@ -28,12 +28,12 @@ pub struct Terms {
 pub struct Gate {
     /// The terms.
     pub terms: Terms,
-    /// Whether nothing failed.
+    /// Whether the gate passed.
     pub passed: bool,
     /// The outcome, one or two sentences.
     pub says: Text,
-    /// Each result of each record except for the baseline, or the time of each command except for the first: failures first, then undecided
-    /// ones, each with the greatest loss first.
+    /// Each result of each record except the baseline, or the time of each command except the first: failures first, then undecided
+    /// results, each group with the greatest loss first.
     pub held: Vec<Held>,
 }
 
@@ -41,9 +41,9 @@ pub struct Gate {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
-    /// The record, by its index in the comparison's subjects; of alternating commands the command's.
+    /// The record, by its index in the comparison's subjects; for alternating commands, the command's index.
     pub subject: usize,
-    /// The result, by its index in the comparison's rows; of alternating commands 0, their time.
+    /// The result, by its index in the comparison's rows; for alternating commands, 0 (their time).
     pub row: usize,
     /// The metric.
     pub metric: Metric,
@@ -51,10 +51,10 @@ pub struct Held {
     pub what: Text,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Whether a result on which it is based is in doubt, so that its interval is too narrow.
+    /// Whether an underlying result is in doubt, which makes the interval too narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// The share of speed lost relative to the baseline, below 0 if it is faster; absent without a ratio.
+    /// The share of speed lost relative to the baseline, negative for a gain; absent without a ratio.
     pub loss: Option<f64>,
     /// The 95 % interval of the loss; absent if a side has too few samples.
     pub interval: Option<(f64, f64)>,
@@ -64,11 +64,11 @@ pub struct Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The whole interval is a loss of the bound or more.
+    /// The whole interval is at or beyond the bound.
     Slower,
-    /// The interval contains the bound, or there is none, or noise would hide a loss.
+    /// The interval contains the bound or is missing, or noise would hide a loss.
     Noisy,
-    /// The whole interval is a lesser loss, or a gain.
+    /// The whole interval is within the bound: a smaller loss, or a gain.
     Within,
 }
 
@@ -84,7 +84,7 @@ impl Outcome {
 }
 
 impl Terms {
-    /// The bound, as precise as it was given: `5 %`.
+    /// The bound, with the precision in which it was specified: `5 %`.
     pub fn bound_in_percent(&self) -> String {
         format!("{} %", (self.bound * 1e6).round() / 1e4)
     }

@@ -8,7 +8,7 @@ const METRICS: &str = include_str!("glossary/metrics.md");
 const INVENTORY: &str = include_str!("glossary/inventory.md");
 const WORDS: &str = include_str!("glossary/words.md");
 
-/// Beginnings of the labelled parts of an entry.
+/// Prefixes of the labeled parts of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 
 /// Entries of one group: names and texts.
@@ -21,7 +21,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// From a text with one section per entry, each of which starts with `### name`.
+    /// Creates a group from a text with one section per entry, which starts with `### name`.
     pub fn new(name: &'static str, text: &'static str) -> Self {
         let sections = text.split("### ").skip(1);
         let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
@@ -51,15 +51,15 @@ pub struct Term {
     pub name: &'static str,
     /// Its group: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
     pub group: &'static str,
-    /// Other names that lead to it: keys of the record, names of other tools.
+    /// Other names of the entry: keys of the record, names in other tools.
     pub also: Vec<String>,
     /// What it is.
     pub what: String,
-    /// How it is measured or read.
+    /// The method of measuring or reading it.
     pub how: Option<String>,
     /// The usual values.
     pub usual: Option<String>,
-    /// Its influences.
+    /// Influences on the value.
     pub moves: Option<String>,
 }
 
@@ -77,7 +77,8 @@ pub struct Glossary {
 }
 
 impl Glossary {
-    /// From these groups, in order. An entry without a text is omitted: another group has it.
+    /// Creates a glossary from these groups, in order. An entry without text is omitted because another group defines
+    /// it.
     pub fn new(groups: impl IntoIterator<Item = Group>) -> Self {
         let terms = groups.into_iter().flat_map(|group| {
             let entries = group.entries.into_iter().filter(|(_, text)| !text.is_empty());
@@ -91,9 +92,10 @@ impl Glossary {
         &self.terms
     }
 
-    /// The entry of `name`: its own name, one of its other names, a path in the record that ends in one
-    /// (`conditions.before.thp`), or the last part of the only metric that ends in it (`IPC`). Upper and lower case, `_`, `-`
-    /// and blanks make no difference.
+    /// The entry of `name`, which may be its own name, an alias, a path in the record that ends in either
+    /// (`conditions.before.thp`), or the last part of a metric's name, if unique
+    /// (`IPC`). Case, `_`, `-` and
+    /// blanks are ignored.
     pub fn find(&self, name: &str) -> Option<&Term> {
         let wanted = fold(name);
         let by = |wanted: &str| {
@@ -115,7 +117,7 @@ impl Glossary {
         self.terms.iter().filter(ends).collect()
     }
 
-    /// The name nearest to `name` by edit distance, for a mistyped one; `None` if none is near.
+    /// The entry name nearest to a mistyped `name` by edit distance; `None` if no name is near.
     pub fn find_nearest(&self, name: &str) -> Option<&str> {
         let names = self
             .terms
@@ -124,8 +126,8 @@ impl Glossary {
         find_nearest(name, names)
     }
 
-    /// The entries whose text contains `word`: first those with it in a name, then in the meaning, and last in the method, the usual values or
-    /// the influences. Words that begin with it come after the word itself.
+    /// The entries whose text contains `word`: in a name first, then in the meaning, and finally in the method, the usual values or the
+    /// influences. Exact matches precede words that begin with `word`.
     pub fn find_containing(&self, word: &str) -> Vec<&Term> {
         let wanted = words(word);
         let place = |term: &Term, is: fn(&str, &str) -> bool| {
@@ -147,10 +149,10 @@ impl Glossary {
     }
 }
 
-/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if none is that close, and for
-/// names of up to three letters, in which one letter makes a different word.
+/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if no name is that close,
+/// and for names of up to three letters, in which one letter makes a different word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
+    // A name longer than any existing name is not a typing error, and computing the distance takes quadratic time.
     const LONGEST: usize = 64;
     const SHORT: usize = 3;
     let wanted = fold(name);

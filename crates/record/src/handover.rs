@@ -1,18 +1,20 @@
-//! The instructions with which two CPUs hand over a cache line in `core_to_core.latency`: two methods, whose results are never combined.
+//! The instructions that hand over a cache line between two CPUs in `core_to_core.latency`: two methods, whose results
+//! are never combined.
 
 use crate::{Label, Measurement, Text, text};
 
-/// How a side waits for the line and takes it. The first method is the one that other tools publish, and the basis of reports and plans.
+/// How a CPU waits for the line and acquires it. The first method is used by other tools' published results, and is the basis of reports
+/// and plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// By compare-and-swap until it succeeds, like taking a spin lock.
+    /// By compare-and-swap until it succeeds, like a spin lock.
     Cas,
     /// By plain loads and then a store, like passing on the index of a queue or ring.
     Store,
 }
 
 impl Handover {
-    /// Both, the preferred one first.
+    /// Both methods, the preferred one first.
     pub const ALL: [Self; 2] = [Self::Cas, Self::Store];
 
     /// The word in the labels.
@@ -31,8 +33,8 @@ impl Handover {
         }
     }
 
-    /// The method of a result. Without the key, linespeed's own results used loads and stores, its only method at the time; another tool's method
-    /// is unknown.
+    /// The method of a result. If the key is missing, linespeed's own results used loads and stores, the only method at that time; another
+    /// tool's method is unknown.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
         match m.labels.get(Label::Handover) {
             Some(_) => {
@@ -43,7 +45,7 @@ impl Handover {
         }
     }
 
-    /// The preferred method among those of these results; `None` if none has one.
+    /// The preferred method among the methods of these results; `None` if none of them has one.
     pub fn chief<'a>(all: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
         all.into_iter().filter_map(Self::of_measurement).min()
     }

@@ -1,4 +1,4 @@
-//! The results of one machine over its records: the types only; `diagnose` finds the changes.
+//! The results of one machine over time: types only; `diagnose` finds the changes.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use crate::{Better, Template, Text};
 /// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;
 
-/// A headline's line.
+/// The name of a headline's line.
 pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
 /// The records of a machine in chronological order, and its results over them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct History {
-    /// [`HISTORY_VERSION`] of the program that made it.
+    /// [`HISTORY_VERSION`] of the program that wrote the history.
     pub history: u32,
     /// The program that wrote it.
     pub tool: Tool,
@@ -29,7 +29,7 @@ pub struct History {
     pub records: Vec<Moment>,
     /// One line per result.
     pub lines: Vec<Line>,
-    /// CPU placement, and since when, if earlier records show a different one.
+    /// The CPU placement and the date of its first record, if earlier records show a different placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Text>,
     /// Number of skipped records of other machines.
@@ -57,7 +57,7 @@ pub struct Moment {
 pub struct Line {
     /// The result.
     pub what: Text,
-    /// The name by which it is selected: a headline's, or a metric's.
+    /// The name for selecting it: a headline or a metric.
     pub name: String,
     /// Unit.
     pub unit: String,
@@ -67,7 +67,7 @@ pub struct Line {
     pub points: Vec<Point>,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
-    /// The minimum number of records that can show a change, if there are fewer.
+    /// The minimum number of records required to detect a change; only if there are fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<usize>,
 }
@@ -81,7 +81,7 @@ pub struct Point {
     pub value: f64,
     /// Its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
-    /// Whether it is in doubt.
+    /// Whether the value is in doubt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
 }
@@ -93,17 +93,17 @@ pub struct Change {
     pub before: usize,
     /// The first record after.
     pub after: usize,
-    /// The result's level before, since the previous change.
+    /// The result's level before the change, since the previous change.
     pub from: f64,
-    /// Its level after, until the next change.
+    /// The result's level after the change, until the next change.
     pub to: f64,
-    /// The level after over that before.
+    /// The level after the change divided by the level before it.
     pub ratio: f64,
-    /// The 95 % interval of that, from the scatter of the records.
+    /// The 95 % interval of the ratio, from the scatter of the records.
     pub interval: Option<(f64, f64)>,
-    /// The probability that chance alone produces such a clear change among these records.
+    /// The probability that such a clear change occurs among these records by chance.
     pub chance: f64,
-    /// Whether it became slower; absent if neither direction is better.
+    /// Whether the machine became slower; absent if neither direction is better.
     pub slower: Option<bool>,
     /// The differences of inventory and settings between the two records.
     pub differences: Vec<Difference>,

@@ -1,4 +1,4 @@
-//! Sources of an imported record's results: which tool's output, in which text, on which line.
+//! Sources of an imported record's results: the tool, the text and the line.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 /// The tool name for a list of published results, which cannot be run.
 pub const PUBLISHED_FIGURES: &str = "published figures";
 
-/// The line of a tool's output that a result was read from.
+/// The line of a tool's output from which a result was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
@@ -18,22 +18,22 @@ pub struct Origin {
     pub text: String,
     /// Line in that text, from 1.
     pub line: u64,
-    /// The line as written there, without colours and quoting, truncated to 200 characters.
+    /// The line's original text, without colors and quoting, truncated to 200 characters.
     pub says: String,
 }
 
-/// The sources of a record that linespeed did not measure.
+/// The sources of a record that was not measured by linespeed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Import {
-    /// The machine's name in the texts: a host name, a heading; absent if nothing names it.
+    /// The machine's name in the texts: a host name or a heading; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The texts.
     pub texts: Vec<Text>,
-    /// The recognised outputs in them, in order.
+    /// The recognized outputs in the texts, in order.
     pub outputs: Vec<Output>,
-    /// Where each part of the inventory came from, by its path: `machine.counts.packages`.
+    /// The source of each part of the inventory, by its path: `machine.counts.packages`.
     pub inventory: BTreeMap<String, Origin>,
     /// Impossible results, saved as text only.
     pub withheld: Vec<Withheld>,
@@ -66,9 +66,9 @@ pub struct Output {
     pub command: Option<String>,
     /// The text that contains it.
     pub text: String,
-    /// Its first and last line there, from 1.
+    /// Its first and last line in that text, from 1.
     pub lines: (u64, u64),
-    /// Number of results and inventory facts taken from it.
+    /// Number of results and inventory facts read from the output.
     pub taken: u32,
 }
 
@@ -79,7 +79,7 @@ pub struct Withheld {
     pub what: String,
     /// Why it is impossible, one sentence.
     pub why: String,
-    /// Where it is.
+    /// Its location in the texts.
     pub origin: Origin,
 }
 
@@ -88,7 +88,7 @@ pub struct Withheld {
 pub struct Contradiction {
     /// One or two sentences: the contradiction, and which statement the record uses.
     pub says: String,
-    /// Where the statements are.
+    /// The locations of the statements.
     pub origins: Vec<Origin>,
 }
 
@@ -96,8 +96,8 @@ pub struct Contradiction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NotUnderstood {
-    /// How many, without blank ones.
+    /// Number of such lines, without blank ones.
     pub lines: u64,
-    /// The first few; their tool is empty.
+    /// The first few of these lines; their tool is empty.
     pub examples: Vec<Origin>,
 }

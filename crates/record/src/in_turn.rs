@@ -11,8 +11,8 @@ use crate::{Measurement, Record, detail, metrics};
 /// The workload of a single command in its record.
 pub const COMMAND: &str = "command";
 
-/// Distinct names for the results of commands, given as words: the name under which their runs are compared, if these differ; otherwise the
-/// command as typed. A repeated command gets a number.
+/// Distinct names for the results of commands, which are passed as words: the names under which their runs are compared, if these differ;
+/// otherwise the commands as typed. A repeated command gets a number.
 pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     let typed: Vec<String> = commands
         .iter()
@@ -34,7 +34,7 @@ pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     names
 }
 
-/// The times of alternating commands, in the order of the commands; none in another kind of record.
+/// The times of alternating commands, in the order of the commands; empty for other records.
 pub fn times(record: &Record) -> Vec<&Measurement> {
     let turn = |m: &Measurement| m.detail.get(detail::TURN);
     let mut times: Vec<&Measurement> =
@@ -43,13 +43,14 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
     times
 }
 
-/// The code of a coverage reason that concerns one of the commands, whose name comes first.
+/// The code of a coverage reason for one of the commands; the reason starts with the command's name.
 pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
-/// Tools whose records hold results of a user's commands, by the first word of their names; others run built-in work.
+/// Tools whose records contain results of a user's commands, by the first word of their names; other tools run built-in
+/// work.
 const RUN_COMMANDS: [&str; 3] = ["hyperfine", "perf", "time"];
 
-/// The record with its commands renamed, and without the texts that quote them; `None` for another kind of record.
+/// The record with its commands renamed, and without the texts that quote them; `None` for records without commands.
 pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> Option<Record> {
     let timed = |m: &&Measurement| {
         let tool = m.origin.as_ref().map_or("", |origin| origin.tool.as_str());
@@ -82,7 +83,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
     Some(renamed)
 }
 
-/// A record without its conclusions and with the results of only one workload, like that of a single command.
+/// A record with the results of only one workload and without conclusions, like the record of a single command.
 pub fn alone(record: &Record, workload: &str) -> Record {
     let own = record.measurements.iter().filter(|m| m.labels.word(Label::Workload) == Some(workload));
     let renamed = own.map(|m| {

@@ -30,8 +30,8 @@ fn write(value: &impl Serialize, formatter: impl Formatter) -> io::Result<String
     String::from_utf8(bytes).map(escape).map_err(io::Error::other)
 }
 
-/// Escapes what a terminal would interpret: JSON may contain raw DEL, C1 controls and bidirectional overrides. They occur only in strings, where
-/// an escape means the same.
+/// Escapes characters that a terminal would interpret: JSON may contain raw DEL, C1 controls and bidirectional overrides. These occur only
+/// in strings, where an escape has the same meaning.
 fn escape(text: String) -> String {
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(acts) {
@@ -41,8 +41,8 @@ fn escape(text: String) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Levels on separate lines. In a record these are its parts, their lists, and the keys of each item. Labels, a summary, samples, a CPU or a
-/// finding take one line each; otherwise half of the text would be blanks.
+/// Number of levels written on separate lines. In a record, these are its parts, their lists, and the keys of each item. Labels, a summary,
+/// samples, a CPU or a finding are written on one line each; otherwise, half of the text would be blanks.
 const LINES: usize = 3;
 
 /// Indented by two blanks per level, down to [`LINES`]; deeper values stay on one line.

@@ -1,10 +1,10 @@
-//! The labels of a measurement: where it was taken.
+//! The labels of a measurement, which specify where and how it was made.
 
 /// A label of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::Display, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Label {
-    /// How many cores worked: `one`, `all`.
+    /// Number of active cores: `one`, `all`.
     Active,
     /// The bandwidth of the concurrent load, B/s.
     Bandwidth,
@@ -12,7 +12,7 @@ pub enum Label {
     Bound,
     /// Size of the working set or block, bytes.
     Bytes,
-    /// Which bytes a bandwidth counts: `stream` (what the loop moves), `bus` (with the lines that stores read).
+    /// The bytes that a bandwidth counts: `stream` (bytes moved by the loop) or `bus` (including lines read by stores).
     BytesCounted,
     /// A category of top-down analysis: `retiring`.
     Category,
@@ -28,7 +28,7 @@ pub enum Label {
     Corrected,
     /// A logical CPU, by its number.
     Cpu,
-    /// Several CPUs, as a list, or how many.
+    /// Several CPUs, as a list or a number.
     Cpus,
     /// A counter's event, by its name in perf.
     Event,
@@ -50,7 +50,7 @@ pub enum Label {
     Op,
     /// Page size: `4KiB`, `2MiB`.
     Page,
-    /// The order in which CPUs were taken: `cores-first`.
+    /// The order in which CPUs were added: `cores-first`.
     Placement,
     /// A scheduling policy: `other`, `fifo`.
     Policy,
@@ -64,7 +64,7 @@ pub enum Label {
     Setting,
     /// Concurrent load, as a share of the peak.
     ShareOfPeak,
-    /// Where a count comes from: `pmu`, `declared`.
+    /// The source of a count: `pmu`, `declared`.
     Source,
     /// A state of a thread or a CPU: `user`, `runnable`.
     State,
@@ -92,7 +92,7 @@ impl Label {
         self.into()
     }
 
-    /// The label of this name.
+    /// The label with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         name.parse().ok()
     }

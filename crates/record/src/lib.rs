@@ -1,7 +1,7 @@
-//! The types of a linespeed record: what a machine is, its state, what was measured and what could not be. Nothing here reads from the system or
-//! prints.
+//! The types of a linespeed record: a machine's inventory and state, its results, and missing measurements. This crate neither reads from
+//! the system nor prints.
 //!
-//! A record is one JSON file. A value that the machine does not report is `None` (absent in JSON), never 0.
+//! A record is one JSON file. A value not reported by the machine is `None` (absent in JSON), never 0.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,4 +1,4 @@
-//! How the CPUs of a machine were used in one interval: the types of `linespeed live`.
+//! The CPU usage of a machine in one interval: the types of `linespeed live`.
 
 use std::collections::BTreeMap;
 
@@ -25,23 +25,23 @@ pub use sampled::{KernelTime, MemoryLevel, Sampled};
 pub struct Interval {
     /// Its length, s.
     pub seconds: f64,
-    /// Time for which the machine was suspended in it, s; not included in `seconds`.
+    /// Time for which the machine was suspended during the interval, s; not included in `seconds`.
     pub suspended: Option<f64>,
-    /// CPUs online at its end.
+    /// CPUs online at the end of the interval.
     pub cpus: u64,
     /// The CPU times.
     pub times: CpuTimes,
-    /// Time for which threads were ready without a CPU, s, summed over threads.
+    /// Time that threads spent waiting in run queues, s, summed over threads.
     pub run_queue_delay: Option<f64>,
     /// Average number of running and ready threads, from samples of `procs_running`.
     pub runnable: Option<f64>,
     /// Average number of threads in uninterruptible sleep, from samples of `procs_blocked`.
     pub blocked: Option<f64>,
-    /// Shares of the time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
+    /// Shares of time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pressure: BTreeMap<String, f64>,
     /// Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
-    /// `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
+    /// `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of softirq, such as `softirqs-net-rx`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, f64>,
     /// The core clock.
@@ -65,15 +65,15 @@ pub struct Interval {
     pub throttled: Option<Throttled>,
     /// Results of the placement checks so far, without the state of each check; absent if there was no check.
     pub shape: Option<Box<Shape>>,
-    /// The processes with the most CPU time, the busiest first.
+    /// The processes with the most CPU time, busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
     /// The threads with the most CPU time among the watched processes, if only some processes are watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The time covered by `processes`, s: a large number of processes is read less often.
+    /// The time covered by `processes`, s: many processes are read less often than every interval.
     pub processes_seconds: Option<f64>,
-    /// What threads of these processes waited for.
+    /// The causes for which threads of these processes waited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
     /// Number of times threads were sampled.
@@ -127,7 +127,7 @@ impl CpuTimes {
         self.system + self.irq + self.softirq
     }
 
-    /// All of it.
+    /// The total time.
     pub fn all(&self) -> f64 {
         self.busy() + self.iowait + self.idle + self.steal
     }
@@ -155,12 +155,12 @@ pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ns: BTreeMap<u32, f64>,
-    /// The 95 % interval of that median; absent below 6 readings.
+    /// The 95 % interval of that median; absent with fewer than 6 readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock, measured with dependent adds, Hz.
     pub clock_hz: Option<f64>,
-    /// How late its timer expired, µs: the median.
+    /// The median delay of the probe's timer, µs.
     pub late_us: Option<f64>,
 }
 
@@ -181,9 +181,9 @@ pub struct Sensors {
     pub celsius: Option<f64>,
     /// The fastest fan, revolutions per minute.
     pub fan_rpm: Option<f64>,
-    /// Power from hwmon, or the sum of all packages from RAPL, W.
+    /// Power from hwmon, or from RAPL as the sum over packages, W.
     pub watts: Option<f64>,
-    /// Share of the time for which the most affected package or core was thermally throttled.
+    /// Share of time for which the most affected package or core was thermally throttled.
     pub heat_throttled: Option<f64>,
 }
 
@@ -194,34 +194,34 @@ impl Sensors {
     }
 }
 
-/// The CPU times of some processes, and what their threads waited for.
+/// The CPU times of selected processes, and the causes for which their threads waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Service {
-    /// How long they were watched, s.
+    /// How long the processes were observed, s.
     pub seconds: f64,
     /// Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither running nor ready), each
     /// summed over threads; `off-cpu` (no thread running or ready).
     pub states: BTreeMap<String, f64>,
-    /// What threads waited for.
+    /// The causes for which threads waited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
     /// Number of times their threads were sampled.
     pub looks: Looks,
-    /// What user-mode samples show about them.
+    /// Conclusions from user-mode samples of the processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// Number of processes started by the named processes; the values here include them.
+    /// Number of processes started by the specified processes; the values here include them.
     pub below: u64,
-    /// Number of their threads seen.
+    /// Number of observed threads.
     pub threads: u64,
-    /// Number of processes named by number, if all of them have ended; `seconds` is then the time until they did.
+    /// Number of processes selected by PID, if all of them have exited; `seconds` is then the time until the last exit.
     #[serde(skip_serializing_if = "is_none")]
     pub ended: u64,
 }
 
 impl Service {
-    /// The average number of threads that waited for each thing, and whether sampling counted too many. Taking a sample takes a CPU away from the
+    /// The average number of threads that waited for each cause, and whether sampling overestimated it. Taking a sample preempts one of the
     /// threads, and a thread that waits for the preempted one is then counted as waiting. The kernel's accounting of blocked time is exact.
     pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
         let looks = self.looks.all.max(1) as f64;
@@ -237,7 +237,7 @@ impl Service {
     }
 }
 
-/// Whether it is 0 and therefore omitted.
+/// Whether the count is 0 and therefore omitted.
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -250,9 +250,9 @@ pub struct Throttled {
     pub group: String,
     /// Time for which its threads were throttled, s, summed over CPUs.
     pub seconds: f64,
-    /// Share of the quota's periods that ended early.
+    /// Share of the quota's periods that were throttled.
     pub periods: f64,
-    /// CPU time that it used, s.
+    /// CPU time used by the cgroup, s.
     pub used: f64,
 }
 
@@ -261,17 +261,17 @@ pub struct Throttled {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
-    /// Its number.
+    /// The process ID.
     pub pid: i32,
     /// Its name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
-    /// The part of it in the kernel, s.
+    /// The part of `cpu` spent in the kernel, s.
     pub system: f64,
     /// Threads.
     pub threads: u64,
-    /// Whether it has a real-time policy.
+    /// Whether the process has a real-time policy.
     pub real_time: bool,
     /// Its scheduling class, if not the default: `SCHED_FIFO`.
     pub class: Option<String>,
@@ -279,11 +279,11 @@ pub struct Process {
     pub priority: Option<u64>,
     /// Its nice value, if not 0.
     pub nice: Option<i32>,
-    /// Its unit or container.
+    /// The process's unit or container.
     pub within: Option<String>,
-    /// What it waits for, if it was sampled.
+    /// The causes for which it waits, if it was sampled.
     pub sampled: Option<Box<Sampled>>,
-    /// Whether it has ended; its time is then the last value read.
+    /// Whether the process has exited; its time is then the last value read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
 }
@@ -292,15 +292,15 @@ pub struct Process {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Thread {
-    /// Its process.
+    /// The thread's process ID.
     pub pid: i32,
-    /// Its own number.
+    /// The thread ID.
     pub tid: i32,
     /// Its name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
-    /// Time ready without a CPU, s.
+    /// Time waiting in a run queue, s.
     pub runnable: f64,
     /// Time blocked, neither on a CPU nor ready for one, s.
     pub blocked: f64,

@@ -1,4 +1,4 @@
-//! The longest gaps of busy loops and the latest wake-ups, and what used that time.
+//! The longest gaps of busy loops and the latest wake-ups, with their causes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ pub struct LongGap {
     pub woken: Option<String>,
     /// Start time, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     pub at_seconds: f64,
-    /// How long it was, ns.
+    /// Length of the gap or delay of the wake-up, ns.
     pub ns: f64,
     /// How its causes were identified.
     pub witness: Witness,
-    /// What used the time, largest share first.
+    /// The causes that used the time, largest share first.
     #[serde(default)]
     pub takers: Vec<Taker>,
 }
@@ -47,7 +47,7 @@ pub struct Taker {
     pub priority: Option<u32>,
     /// Time used, ns; absent if only counts are known.
     pub ns: Option<f64>,
-    /// Number of times it occurred; absent if only its time is known.
+    /// Number of occurrences; absent if only the time is known.
     pub times: Option<u64>,
 }
 
@@ -57,11 +57,11 @@ pub struct Taker {
 pub enum TakerKind {
     /// An interrupt.
     Irq,
-    /// Work that interrupts leave for later.
+    /// Work deferred by interrupts.
     Softirq,
     /// A thread.
     Task,
-    /// Other threads; the time is that for which this thread was ready but had no CPU.
+    /// Other threads; the time is this thread's wait in the run queue.
     RunQueue,
     /// Wake-up from an idle state.
     Idle,
@@ -72,7 +72,7 @@ pub enum TakerKind {
 }
 
 impl Taker {
-    /// A cause of which only the kind is known.
+    /// A cause with only its kind known.
     pub fn new(kind: TakerKind) -> Self {
         Self { kind, name: None, pid: None, priority: None, ns: None, times: None }
     }

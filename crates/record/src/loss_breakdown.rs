@@ -17,9 +17,9 @@ pub struct LossBreakdown {
     pub resource: String,
     /// Unit of the ceiling, the steps and the delivered result.
     pub unit: String,
-    /// Whether more or less of it is better.
+    /// Whether higher or lower values are better.
     pub better: Better,
-    /// The most that the hardware can reach.
+    /// The hardware maximum.
     pub ceiling: f64,
     /// The source of the ceiling.
     pub source: CeilingSource,
@@ -49,8 +49,8 @@ pub struct LossStep {
     pub takes: f64,
     /// 95 % interval of the loss, if known.
     pub interval: Option<(f64, f64)>,
-    /// What remains after this step.
+    /// The value that remains after this step.
     pub leaves: f64,
-    /// Whether it was measured here; otherwise it is modelled.
+    /// Whether the loss was measured here; otherwise it is modelled.
     pub measured: bool,
 }

@@ -1,4 +1,4 @@
-//! The machine inventory: the hardware and configuration of a machine, whatever its present state.
+//! The machine inventory: hardware and configuration, independent of the current state.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub struct Machine {
     pub idle: Idle,
     /// The kernel, its build and its boot options.
     pub kernel: Kernel,
-    /// The hypervisor and the container it runs in.
+    /// The hypervisor and the container in which linespeed runs.
     pub virtualization: Virtualization,
     /// The limits of this process.
     pub limits: Limits,
@@ -68,7 +68,7 @@ pub struct System {
     pub board: Option<String>,
 }
 
-/// Number of each kind of part. Packages, dies, clusters and cores are counted by their online CPUs.
+/// Numbers of components. Packages, dies, clusters and cores are counted by their online CPUs.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -91,12 +91,13 @@ pub struct Counts {
     pub nodes: Option<u32>,
 }
 
-/// The processor's model and features. On hybrid machines those of the boot CPU; [`Cpu::kind`] distinguishes the kinds of core.
+/// The processor's model and features. On hybrid machines, these are the model and features of the boot CPU; [`Cpu::kind`]
+/// distinguishes the kinds of core.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Processor {
-    /// Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    /// Vendor, by its common name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     pub vendor: Option<String>,
     /// Model name from CPUID, or derived from MIDR with the same tables as in lscpu.
     pub model_name: Option<String>,
@@ -123,7 +124,7 @@ pub struct Processor {
     pub vector_bits: Option<u32>,
     /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     pub counter_hz: Option<u64>,
-    /// Whether the cycle counter has the same rate in every state.
+    /// Whether the cycle counter's rate is the same in every state.
     pub counter_invariant: Option<bool>,
     /// Physical and virtual address bits.
     pub address_bits: Option<(u32, u32)>,
@@ -142,9 +143,9 @@ pub struct Processor {
 pub struct Cpu {
     /// The kernel's CPU number.
     pub id: u32,
-    /// Whether it is online.
+    /// Whether the CPU is online.
     pub online: bool,
-    /// Whether this process may run on it.
+    /// Whether this process may run on the CPU.
     pub allowed: bool,
     /// Core number within the machine, from 0, in order of the core's lowest CPU; not the kernel's `core_id`, which repeats in every package.
     pub core: Option<u32>,
@@ -170,7 +171,7 @@ pub struct Cpu {
     pub capacity: Option<u32>,
 }
 
-/// What a cache holds.
+/// The contents of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
@@ -188,9 +189,9 @@ pub enum CacheKind {
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: u32,
-    /// What it holds.
+    /// The kind of contents.
     pub kind: CacheKind,
-    /// Capacity in bytes; absent where the kernel does not know it.
+    /// Capacity in bytes; absent if the kernel does not report it.
     pub bytes: Option<u64>,
     /// Line size in bytes.
     pub line: Option<u32>,
@@ -209,7 +210,7 @@ pub struct IdleState {
     pub name: String,
     /// Exit latency, ns.
     pub exit_ns: Option<u64>,
-    /// Target residency: the shortest stay for which entering it is worthwhile, ns.
+    /// Target residency: the shortest stay for which entering the state is worthwhile, ns.
     pub residency_ns: Option<u64>,
     /// Whether it is disabled.
     pub disabled: Option<bool>,
@@ -239,7 +240,7 @@ pub struct Kernel {
     pub distribution: Option<String>,
     /// Options on its command line that affect speed, as written.
     pub options: Vec<String>,
-    /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if no more is known.
+    /// Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if the current model is unknown.
     pub preemption: Option<String>,
     /// Timer interrupts per second, if the kernel's configuration can be read.
     pub hz: Option<u32>,
@@ -262,12 +263,12 @@ pub struct Virtualization {
     pub hypervisor: Option<String>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     pub container: Option<String>,
-    /// Whether another program emulates this machine's instructions (QEMU's TCG); times measured here do not then show the speed of hardware.
-    /// Absent without evidence for it.
+    /// Whether another program emulates this machine's instructions (QEMU's TCG); measured times do not then show the speed of the
+    /// hardware. Absent if there is no evidence of emulation.
     pub emulated: Option<bool>,
 }
 
-/// Limits that give this process less than the machine's resources.
+/// Limits that restrict this process to a part of the machine's resources.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -284,24 +285,24 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
     /// Memory still available under that limit, bytes.
     pub memory_available_bytes: Option<u64>,
-    /// Version of the cgroups that set these limits, `1` or `2`; absent if there are none.
+    /// Version of the cgroups that set these limits, `1` or `2`; absent without cgroups.
     pub cgroup_version: Option<u32>,
-    /// Highest real-time priority allowed for this process; 0 if none is.
+    /// Highest real-time priority allowed for this process; 0 if real-time scheduling is not allowed.
     pub rt_priority: Option<u32>,
-    /// Bytes that this process may lock in memory.
+    /// Maximum number of bytes that this process may lock in memory.
     pub locked_bytes: Option<u64>,
     /// Whether the effective user is root.
     pub root: Option<bool>,
 }
 
 impl Machine {
-    /// Whether it runs under a hypervisor.
+    /// Whether the machine is a virtual machine.
     pub fn is_virtual(&self) -> bool {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
-    /// Whether the caches of this level belong to the host and are shared with other guests: the last level in a guest, if it is the third or
-    /// higher; first- and second-level caches are private to a core.
+    /// Whether the caches of this level belong to the host and are shared with other guests: in a guest, the last level
+    /// if it is L3 or higher; L1 and L2 caches are private to a core.
     pub fn has_hosts_cache(&self, level: u32) -> bool {
         self.is_virtual() && level >= 3 && level == self.last_level()
     }
@@ -350,7 +351,7 @@ impl Machine {
             .unwrap_or(0)
     }
 
-    /// Total size of all last-level caches, bytes; 0 if no cache is known, or if their number is not known.
+    /// Total size of all last-level caches, bytes; 0 if no cache or their number is unknown.
     pub fn last_level_bytes(&self) -> u64 {
         let mut last = self.data_caches(self.last_level());
         if let (Some(only), None) = (last.next(), last.next())

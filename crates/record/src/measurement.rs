@@ -33,8 +33,8 @@ pub enum Key {
     Word(String),
 }
 
-/// Decides by the value's type: trying one variant after the other, as serde does for untagged enums, took a third of the time for reading a
-/// record.
+/// Chooses the variant by the value's type: trying one variant after the other, as serde does for untagged enums, used a third of the time
+/// for reading a record.
 impl TryFrom<Value> for Key {
     type Error = &'static str;
 
@@ -73,15 +73,15 @@ impl From<&str> for Key {
     }
 }
 
-/// Where and how a metric was measured: cpu, node, bytes, page, threads… Contains only the keys that apply. Two measurements are of the same
-/// thing if metric and labels are equal.
+/// Where and how a metric was measured: cpu, node, bytes, page, threads… Contains only the keys that apply. Two measurements are comparable
+/// if their metrics and labels are equal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(rename = "Where")]
 pub struct Labels(pub BTreeMap<String, Key>);
 
 impl Labels {
-    /// None.
+    /// No labels.
     pub fn new() -> Self {
         Self::default()
     }
@@ -105,7 +105,7 @@ impl Labels {
         self.0.get(label.name())
     }
 
-    /// The value of a label by its name, which may come from another version.
+    /// The value of a label by its name, which may be defined by another version.
     pub fn named(&self, name: &str) -> Option<&Key> {
         self.0.get(name)
     }
@@ -149,7 +149,7 @@ impl Labels {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
-    /// The core clock before and after differed by over 1 %.
+    /// The core clocks before and after the sample differed by more than 1 %.
     ClockMoved,
     /// The kernel ran something else on the CPU (involuntary context switch).
     Switched,
@@ -163,7 +163,7 @@ pub enum Mark {
     Quota,
 }
 
-/// One marked sample. Marked samples are kept and counted, never hidden.
+/// One marked sample. Marked samples are saved and counted, never hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleMark {
     /// Index into the samples.
@@ -179,11 +179,12 @@ pub struct Bucket {
     pub from: f64,
     /// Upper bound, in the measurement's unit.
     pub to: f64,
-    /// Number of samples in it.
+    /// Number of samples in the bin.
     pub count: u64,
 }
 
-/// A sample as saved in a record: seven significant digits, which is more than any clock here resolves and halves the size of the text.
+/// A sample as saved in a record: rounded to seven significant digits, which halves the size of the text and still exceeds the
+/// resolution of any clock used here.
 fn seven_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -202,7 +203,7 @@ pub struct Measurement {
     pub unit: String,
     /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
-    /// Where it was measured.
+    /// Where and how the metric was measured.
     #[serde(rename = "where")]
     pub labels: Labels,
     /// The summary of the samples.
@@ -210,29 +211,29 @@ pub struct Measurement {
     /// All samples in order; empty if a distribution is saved instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
-    /// Samples during which a known event occurred.
+    /// Samples affected by a known event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
-    /// For each sample the number of placement checks made before it, or one number for all samples; empty if unknown.
+    /// The number of placement checks before each sample, or a single number for all samples; empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
-    /// The distribution, if there are too many samples to save each (wake-up latency, gaps).
+    /// The distribution, if there are too many samples to save them individually (wake-up latency, gaps).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distribution: Vec<Bucket>,
     /// Why the result is unreliable; absent if nothing is wrong.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// How it was measured: kernel, variant, proof of the placement, counts.
+    /// Details of the method: kernel, variant, verified placement, counts.
     #[serde(default, skip_serializing_if = "Detail::is_empty")]
     pub detail: Detail,
-    /// The method of another tool, where it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`, `cyclictest`. Absent for
+    /// The method of another tool, if it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`, `cyclictest`. Absent for
     /// linespeed's own methods. Results of two methods are comparable only if the metric's definition is the same for both.
     pub method: Option<String>,
-    /// The line of another tool's output from which it was read; absent for linespeed's own results.
+    /// The line of another tool's output from which the result was read; absent for linespeed's own results.
     pub origin: Option<Origin>,
 }
 
-/// Its result with its unit and as many digits as its interval justifies.
+/// The result with its unit and as many digits as the interval justifies.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match m.metric.definition().filter(|metric| metric.unit == m.unit) {
@@ -290,7 +291,7 @@ impl Measurement {
         self
     }
 
-    /// Adds a line of detail if it is known.
+    /// Adds a line of detail if its value is known.
     pub fn with_known_detail<T: ?Sized>(self, key: DetailKey<T>, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with_detail(key, value),
@@ -298,13 +299,13 @@ impl Measurement {
         }
     }
 
-    /// The value that represents the measurement: the median, or for an additive metric ([`Self::is_mean`]) the mean, because a median does not
-    /// show the time lost in bursts.
+    /// The value that represents the measurement: the median, or the mean of an additive metric ([`Self::is_mean`]),
+    /// because a median does not show the time lost in bursts.
     pub fn value(&self) -> f64 {
         self.mean().unwrap_or(self.summary.median)
     }
 
-    /// The 95 % interval of that value; `None` below 6 samples.
+    /// The 95 % interval of [`Self::value`]; `None` for fewer than 6 samples.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let Some(mean) = self.mean() else { return self.summary.interval };
         let Summary { n, min, max, variation, .. } = self.summary;
@@ -312,8 +313,8 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// The results of the odd and of the even samples: two alternating measurements. `None` below four samples, and if neither the samples nor
-    /// [`detail::HALVES`] were saved.
+    /// The results of the odd and of the even samples: two alternating measurements. `None` for fewer than four samples, and if neither the
+    /// samples nor [`detail::HALVES`] were saved.
     pub fn halves(&self) -> Option<[f64; 2]> {
         if let Some(kept) = self.detail.get(detail::HALVES) {
             return kept.iter().all(|half| half.is_finite()).then_some(kept);
@@ -327,7 +328,7 @@ impl Measurement {
         Some([half(0)?, half(1)?])
     }
 
-    /// Whether the mean is its result.
+    /// Whether the result is the mean.
     pub fn is_mean(&self) -> bool {
         self.metric.definition().is_some_and(|metric| metric.figure == Statistic::Mean)
     }

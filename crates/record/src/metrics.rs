@@ -1,4 +1,4 @@
-//! The list of metrics. The definition of a name never changes.
+//! The list of metrics. The definition of a metric name never changes.
 
 /// A constant for each metric, and the list of their definitions.
 macro_rules! metrics {
@@ -40,11 +40,11 @@ pub enum Better {
 pub enum Statistic {
     /// The typical value: for times and rates.
     Median,
-    /// The average over all samples: for shares of a time, and for passes judged by their total.
+    /// The average over all samples: for shares of time, and for passes judged by their total.
     Mean,
 }
 
-/// What a result is a share of.
+/// The whole of which a result is a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// The observed time.
@@ -55,7 +55,7 @@ pub enum Whole {
     Stores,
 }
 
-/// What a result measures. A metric not defined by this version belongs to another version or another tool.
+/// The quantity measured by a result. A metric not defined by this version belongs to another version or another tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
@@ -77,12 +77,13 @@ impl Metric {
         self.0.split_once('.').map_or(self.0, |(family, _)| family)
     }
 
-    /// Whether this is its name, or that of its family.
+    /// Whether this is the metric's name or the name of its family.
     pub fn is_called(self, name: &str) -> bool {
         self.0 == name || self.family() == name
     }
 
-    /// Its definition, if it is in [`all`]. Called several times for every result, and the records of a fleet contain millions of results.
+    /// Its definition, if it is in [`all`]. This must be fast: it is called several times per result, and the records of a fleet contain
+    /// millions of results.
     pub fn definition(self) -> Option<&'static Definition> {
         find(self.0)
     }
@@ -101,7 +102,7 @@ impl Metric {
 
 impl From<&str> for Metric {
     fn from(name: &str) -> Self {
-        // Records add only a few other names: each is stored once, for as long as the program runs.
+        // Records contain only a few other names: each is stored once, for the lifetime of the program.
         static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
         Self(find(name).map(|known| known.name).unwrap_or_else(|| {
             let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +154,7 @@ pub struct Definition {
     pub title: &'static str,
     /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
-    /// What its results are a share of, if anything.
+    /// The whole of which its results are a share, if any.
     pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
@@ -194,7 +195,7 @@ impl Definition {
         Metric::named(self.name)
     }
 
-    /// What its ratio is a share of; shares are displayed in percent, other ratios as factors.
+    /// The whole of which its ratio is a share; shares are displayed in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")
     }
@@ -203,7 +204,7 @@ impl Definition {
 const HIGHER: Option<Better> = Some(Better::Higher);
 const LOWER: Option<Better> = Some(Better::Lower);
 
-/// 1 TB/s per channel group is more than any node has today (HBM processors reach about 1 TB/s per package; 16 packages).
+/// No machine exceeds this today: HBM processors reach about 1 TB/s per package, and there are at most 16 packages.
 const MOST_BANDWIDTH: f64 = 1.6e13;
 /// Ten seconds in nanoseconds: no single timed event lasts longer.
 const TEN_SECONDS: f64 = 1e10;
@@ -225,7 +226,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
     list::METRICS.iter()
 }
 
-/// The definition of the metric of this name.
+/// The definition of the metric with this name.
 pub fn find(name: &str) -> Option<&'static Definition> {
     // About sixty: a search among them is faster than a hash of the name.
     static BY_NAME: LazyLock<Vec<&Definition>> = LazyLock::new(|| {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunMode {
-    /// Takes seconds; the results are less precise.
+    /// Runs for seconds; the results are less precise.
     Quick,
     /// The default.
     Normal,
-    /// Minutes.
+    /// Runs for minutes.
     Full,
 }

@@ -23,7 +23,7 @@ pub fn join_list(all: &[String]) -> String {
     }
 }
 
-/// `a, b and c`; a list longer than `most` ends with the number of further entries.
+/// `a, b and c`; a list longer than `most` is cut and ends with the number of remaining entries.
 pub fn join_most(all: &[String], most: usize) -> String {
     let mut shown: Vec<String> = all.iter().take(most).cloned().collect();
     if all.len() > most {

@@ -1,4 +1,5 @@
-//! How to lay out a program on a machine: the number of processes and threads, their CPUs and memory, and the expected gain. Types only; the
+//! The layout of a program on a machine: the number of processes and threads, their CPUs and memory, and the expected
+//! gain. Types only; the
 //! `diagnose` crate derives the values from a record.
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use crate::measurement::Mark;
 use crate::statistics::Summary;
 use crate::text::Text;
 
-/// How to lay out a program on one machine.
+/// The layout of a program on one machine.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -31,18 +32,18 @@ pub struct Plan {
     pub caches: Option<CacheDomains>,
     /// Other settings: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
-    /// Lines to paste, one entry per tool; none if nothing needs to be bound.
+    /// Lines to paste, one entry per tool; empty if nothing needs to be bound.
     #[serde(rename = "pastes")]
     pub snippets: Vec<Snippet>,
     /// Omissions and weaknesses of the plan, one sentence each.
     pub cautions: Vec<Text>,
-    /// What is unknown, and how to find it out, one sentence each.
+    /// Unknown facts and how to determine them, one sentence each.
     pub unknown: Vec<Text>,
     /// The record given to `linespeed plan`; absent for this machine.
     pub record: Option<String>,
     /// The sources of the results, one sentence each.
     pub sources: Vec<Text>,
-    /// The measured gain, from running a command both ways.
+    /// The measured gain, from running a command with and without the plan.
     pub verification: Option<Verification>,
 }
 
@@ -50,14 +51,14 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Process {
-    /// Its number, from 0.
+    /// The process's number, from 0.
     pub number: u32,
     /// Its threads; absent if the machine's CPUs are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// The nodes on whose CPUs it runs.
+    /// The nodes whose CPUs the process uses.
     pub nodes: CpuList,
-    /// Its CPUs; empty if they are not known: then all CPUs of its nodes.
+    /// The process's CPUs; empty if they are unknown, which means all CPUs of its nodes.
     pub cpus: CpuList,
     /// Whether `cpus` are all usable CPUs of its nodes.
     pub whole_nodes: bool,
@@ -71,10 +72,10 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// The kernel's default: each page comes from the node of the CPU that first touches it.
+    /// The kernel's default: each page is allocated on the node of the CPU that first touches it.
     #[default]
     Default,
-    /// From these nodes only, the nearest first.
+    /// From these nodes only, nearest first.
     Bind,
     /// Page by page, alternating between these nodes.
     Interleave,
@@ -88,7 +89,7 @@ pub struct Siblings {
     pub per_core: u32,
     /// Whether the plan uses them.
     pub used: bool,
-    /// Whether results support this; otherwise it is a choice.
+    /// Whether this is based on results; otherwise it is a default choice.
     pub measured: bool,
     /// The reason, in one or two sentences.
     pub why: Text,
@@ -104,7 +105,7 @@ pub struct Siblings {
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// The work done in the same time, relative to a program that ignores NUMA nodes.
+    /// Work done in the same time, relative to a NUMA-unaware program.
     pub factor: f64,
     /// The interval of the factor, derived from the intervals of the results; absent if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +124,7 @@ pub struct CacheDomains {
     pub level: u32,
     /// The usable CPUs of each cache.
     pub domains: Vec<CpuList>,
-    /// What this means for a program.
+    /// The consequences for a program.
     pub says: Text,
     /// The results on which it is based.
     pub evidence: Vec<Evidence>,
@@ -135,7 +136,7 @@ pub struct CacheDomains {
 pub struct Advice {
     /// Its subject: `memory`, `huge pages`, `interrupts`.
     pub about: String,
-    /// What to do and why.
+    /// The advice with its reason.
     pub says: Text,
     /// The results on which it is based.
     pub evidence: Vec<Evidence>,
@@ -175,17 +176,17 @@ pub struct Piece {
 pub struct Verification {
     /// The command as it was typed.
     pub command: Vec<String>,
-    /// How it was run: the number of copies and their binding.
+    /// The number of copies and their binding.
     pub how: Text,
-    /// Seconds until the last copy ended, one value per round, bound as planned.
+    /// Seconds until the last copy exited, one value per round, bound as planned.
     pub planned: Vec<f64>,
-    /// The same, unbound.
+    /// The same without binding.
     pub unbound: Vec<f64>,
-    /// Work in the same time, planned relative to unbound, one value per round.
+    /// Throughput with the plan relative to unbound runs, one value per round.
     pub ratio: Summary,
     /// The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
     pub verdict: Option<Verdict>,
-    /// Whether the layout made it slower.
+    /// Whether the layout made the command slower.
     pub slower: bool,
     /// The median difference of two consecutive runs of the same kind, as a share.
     pub noise: Option<f64>,

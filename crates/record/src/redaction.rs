@@ -1,9 +1,10 @@
 //! Removes names from a record: of hosts, users, commands, files, processes, units, kernel options and addresses. Each name is replaced by a
-//! pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same pseudonym everywhere, so that records redacted with one key
-//! can still be compared. Guessed names cannot be tested without the key.
+//! pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same pseudonym everywhere, so records
+//! redacted with the same key can still be compared. Guessed names cannot be tested without the key.
 //!
-//! Each text in a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the schema, so that every new
-//! field must be declared. Names are first removed from the fields that contain only a name, then from every sentence that quotes them.
+//! Each text in a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the
+//! schema, which forces every new field to be declared. Names are first removed from the fields that contain only a
+//! name, then from every sentence that quotes them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -61,20 +62,20 @@ impl Kind {
     }
 }
 
-/// Whether a name looks like a pseudonym.
+/// Whether a name has the form of a pseudonym.
 pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
     let rest = name.strip_prefix(kind.word()).and_then(|rest| rest.strip_prefix('-'));
     rest.is_some_and(key::is_sign)
 }
 
-/// Replaces names by pseudonyms, consistently for everything redacted with one key.
+/// Replaces names with pseudonyms, consistently for all output redacted with the same key.
 #[derive(Debug)]
 pub struct Pseudonyms {
     key: Key,
     names: BTreeMap<(Kind, String), String>,
     /// Names as they occur in sentences, with their pseudonyms, indexed by their first part, the longest first.
     secrets: HashMap<String, Vec<(String, String)>>,
-    /// Names that sentences are not searched for.
+    /// Names for which sentences are not searched.
     common: BTreeSet<(Kind, String)>,
 }
 
@@ -132,15 +133,15 @@ impl Pseudonyms {
         (names > 0).then(|| {
             text!(
                 "redaction-common-words",
-                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only where they stand \
-                 alone, not inside sentences",
+                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only in fields of their own, not \
+                 inside sentences",
                 names = crate::phrase::count_noun(names as u64, "name"),
                 kinds = kinds.join(", ")
             )
         })
     }
 
-    /// Also removes a name from sentences: the whole name, and the last part of a path.
+    /// Marks a name for removal from sentences: the whole name, and the last component of a path.
     fn hide(&mut self, kind: Kind, name: &str, pseudonym: &str) {
         let last = name.rsplit('/').next().unwrap_or_default();
         for part in [name, last] {
@@ -164,7 +165,7 @@ impl Pseudonyms {
         }
     }
 
-    /// A word of a command line. `own`: of linespeed's own, whose options are kept.
+    /// A word of a command line. `own` means linespeed's own command line, whose options are kept.
     fn word(&mut self, word: &str, first: bool, own: bool) -> String {
         if own {
             let base = word.rsplit('/').next().unwrap_or_default();
@@ -302,8 +303,8 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The record without names. Results, settings and hardware are kept. Texts about alternating commands are dropped: they contain many names
-    /// and can be derived from the results again.
+    /// The record without names. Results, settings and hardware are kept. Texts about alternating commands are dropped:
+    /// they contain many names and can be recomputed from the results.
     ///
     /// # Errors
     ///
@@ -326,7 +327,7 @@ impl Pseudonyms {
     }
 
     fn redacted_value(&mut self, mut value: Value, at: &str) -> Value {
-        // First names in fields of their own, then what quotes them.
+        // First the fields that contain only a name, then the texts that quote names.
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.name(text, holds));
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.quote(text, holds));
         value

@@ -11,10 +11,10 @@ pub enum NotRead {
     /// The system call failed.
     #[error("cannot be read: {0}")]
     Io(#[from] Error),
-    /// A folder, a pipe, a socket or a device.
+    /// A directory, a pipe, a socket or a device.
     #[error("is not a regular file")]
     NotRegular,
-    /// Larger than the limit, which is given in bytes.
+    /// The file is larger than this limit, in bytes.
     #[error("has more than {0} bytes")]
     TooLarge(u64),
 }
@@ -23,9 +23,10 @@ pub enum NotRead {
 ///
 /// # Errors
 ///
-/// It cannot be read, is larger, or is no regular file.
+/// The file cannot be read, is larger, or is not a regular file.
 pub fn read(path: &Path, most: u64) -> Result<(Vec<u8>, Metadata), NotRead> {
-    // Checked before, since opening a device may have effects, and after, since the file may have been replaced.
+    // Checked before opening, since opening a device may have side effects, and afterwards, since the file may have
+    // been replaced.
     regular(&std::fs::metadata(path)?)?;
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;

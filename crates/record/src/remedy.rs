@@ -1,4 +1,4 @@
-//! What to do about a finding: a text, a command to paste, or both, and the knob that it sets, if any.
+//! A remedy for a finding: a text, a command to paste, or both, and the knob that it sets, if any.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::cpu_list::CpuList;
 use crate::metrics::{self, Metric};
 use crate::text::Text;
 
-/// A knob of `linespeed quiet` that remedies set, by its name in that command.
+/// A knob of `linespeed quiet` that remedies can set, by its name in that command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -23,7 +23,7 @@ pub enum KnobName {
     Epp,
     /// The energy-performance bias of each CPU, 0 to 15.
     Epb,
-    /// The highest clock allowed by each policy, kHz.
+    /// The maximum clock of each policy, kHz.
     ClockRange,
     /// The long-term power limit of each package, µW.
     PowerLimit,
@@ -40,7 +40,7 @@ pub enum KnobName {
 }
 
 impl KnobName {
-    /// Its name among the knobs of `linespeed quiet`.
+    /// The knob's name in `linespeed quiet`.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -54,7 +54,7 @@ pub struct KnobValue {
     pub knob: KnobName,
     /// The value; absent for the value set by `linespeed quiet`.
     pub value: Option<String>,
-    /// Its CPUs; absent if it applies to all.
+    /// The CPUs to which it applies; absent for all CPUs.
     pub cpus: Option<CpuList>,
 }
 
@@ -69,8 +69,8 @@ impl KnobValue {
         Self { knob, value: None, cpus: None }
     }
 
-    /// The linespeed metric that shows the gain; `None` if only a user's program can show it, for example with huge pages for programs that do
-    /// not request them.
+    /// The linespeed metric that shows the gain; `None` if only a user's program can show the gain, for example with
+    /// huge pages for programs that do not request them.
     pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
             KnobName::Boost
@@ -86,10 +86,10 @@ impl KnobValue {
     }
 }
 
-/// Something to do or undo.
+/// An action, or the reversal of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// What to do, or when to use the command.
+    /// The action, or when to use the command.
     pub text: Option<Text>,
     /// A command to paste.
     pub command: Option<String>,
@@ -103,7 +103,7 @@ impl Remedy {
         Self { text: None, command: Some(command.into()), sets: None }
     }
 
-    /// A text alone.
+    /// A text without a command.
     pub fn advice(text: impl Into<Text>) -> Self {
         Self { text: Some(text.into()), command: None, sets: None }
     }
@@ -113,12 +113,12 @@ impl Remedy {
         Self { text: Some(text.into()), command: Some(command.into()), sets: None }
     }
 
-    /// The same for something that sets a knob.
+    /// Adds the knob that the remedy sets.
     pub fn sets(self, value: KnobValue) -> Self {
         Self { sets: Some(value), ..self }
     }
 
-    /// Read from a record: the texts, and the commands in them.
+    /// Reads remedies from a record: the texts, and the commands in them.
     pub(crate) fn read_all(words: Vec<String>, commands: Vec<Option<String>>) -> Vec<Self> {
         let read = |(words, command): (String, Option<String>)| {
             let before = command.as_ref().and_then(|command| words.strip_suffix(command.as_str()));
@@ -136,7 +136,7 @@ impl Remedy {
         all.iter().map(|one| (one.to_string(), one.command.clone())).unzip()
     }
 
-    /// From a text alone: a command begins with one of the programs that remedies use.
+    /// Parses a text without a separate command: a command begins with one of the programs that remedies use.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {
             return Self::command(words);

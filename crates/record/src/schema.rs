@@ -1,7 +1,8 @@
-//! The JSON Schemas of linespeed's output. They are stored in `schema/`, so that the program does not contain the code that derives them from the
-//! types; a test derives them again and compares them with the files.
+//! The JSON Schemas of linespeed's output. They are stored in `schema/`, which keeps the code that derives them from
+//! the types out of the program; a test derives them again and compares them with the files.
 //!
-//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also renews Python's classes.
+//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also regenerates the Python
+//! classes.
 
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub const FLEET: &str = include_str!("schema/fleet.json");
 pub const HISTORY: &str = include_str!("schema/history.json");
 /// The schema of a check.
 pub const CHECK: &str = include_str!("schema/check.json");
-/// The schema of a line of live.
+/// The schema of a line of `live --json`.
 pub const LIVE: &str = include_str!("schema/live.json");
 
 /// Parses one of these schemas.

@@ -1,5 +1,5 @@
-//! The real topology of a machine: which CPUs are near each other, from placement checks of a few milliseconds between all other measurements,
-//! and what a series of such checks shows.
+//! The real topology of a machine: the distances between CPUs, from placement checks of a few milliseconds between all other measurements,
+//! and the conclusions from a series of such checks.
 
 use std::collections::BTreeMap;
 
@@ -23,16 +23,16 @@ pub struct Looks {
     pub looks: Vec<Look>,
 }
 
-/// One placement check: where the CPUs were, within a few milliseconds.
+/// One placement check: the location of the CPUs within a few milliseconds.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Look {
-    /// Its start, seconds from the start of the run.
+    /// Its start, in seconds since the start of the run.
     pub at_seconds: f64,
     /// Its duration, ms.
     pub took_ms: f64,
-    /// Whether all CPUs were busy until then; a host places busy CPUs differently.
+    /// Whether all CPUs were busy until the check; a host places busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
     /// Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null if either CPU did not
@@ -47,12 +47,13 @@ pub struct Look {
     pub contended: Vec<Contended>,
 }
 
-/// Two CPUs that each kept one execution unit busy, first alone and then simultaneously.
+/// Two CPUs that each kept one execution unit busy, first separately and then simultaneously.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contended {
     /// The CPUs, the lower one first.
     pub pair: (u32, u32),
-    /// Time of the loop when both run, relative to its time alone: 1 on separate cores, 2 on one core.
+    /// Time of the loop when both CPUs run it, relative to its time on a single CPU: 1 on separate cores, 2 on one
+    /// core.
     pub slowdown: f64,
 }
 
@@ -70,12 +71,12 @@ impl Looks {
     }
 }
 
-/// What the placement checks of a run show.
+/// Conclusions from the placement checks of a run.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Shape {
-    /// When these checks were made, RFC 3339 in UTC, if not in the run of this record.
+    /// The time of these checks, RFC 3339 in UTC, if they were not part of this record's run.
     pub looked_at: Option<String>,
     /// Number of conclusive checks.
     pub looks: u32,
@@ -89,35 +90,35 @@ pub struct Shape {
     pub changes: u32,
     /// Pairs that shared a core in at least one check, most frequent first.
     pub shared_cores: Vec<SharedCore>,
-    /// Checks in which CPUs shared a core although Linux shows them on separate cores.
+    /// Checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
-    /// The same for the checks made right after all CPUs were busy.
+    /// The same for checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
     /// Siblings according to Linux that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
-    /// Checks in which the CPUs were in several domains that Linux does not show.
+    /// Checks in which the CPUs were in several domains that Linux does not report.
     pub split: Option<Share>,
-    /// Whether loads from the same page have two different latencies, as from local and from remote memory.
+    /// Whether loads from the same page have two different latencies, like local and remote memory.
     pub memory: Option<TwoDistances>,
     /// Linux's topology compared with the placement checks.
     pub topology: Topology,
-    /// The state in each check, in order; absent for an inconclusive one.
+    /// The state in each check, in order; absent for an inconclusive check.
     pub states: Vec<Option<ShapeState>>,
 }
 
 impl Shape {
-    /// The same as the topology of another record, measured at that time.
+    /// This topology for use in another record, marked with the time of its measurement.
     pub fn looked_on(self, started: &str) -> Self {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
-    /// Whether Linux shows these CPUs, which shared a core, on separate cores.
+    /// Whether Linux reports separate cores for these CPUs, which shared a core.
     pub fn hides(&self, core: &CpuList) -> bool {
         let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
         self.shared_cores.iter().filter(inside).any(|one| !one.shown)
     }
 
-    /// The numbers of cores that these CPUs had, each with its number of checks, fewest cores first.
+    /// The number of cores that these CPUs used, each with its number of checks, fewest cores first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
         for state in self.states.iter().flatten() {
@@ -128,7 +129,7 @@ impl Shape {
 }
 
 impl ShapeState {
-    /// Number of cores that these CPUs had.
+    /// Number of cores that these CPUs used.
     pub fn cores_of(&self, cpus: &CpuList) -> usize {
         let shared = self.cores.iter().map(|core| core.intersection(cpus).len().saturating_sub(1));
         cpus.len().saturating_sub(shared.sum())
@@ -138,11 +139,11 @@ impl ShapeState {
 /// A class of distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distance {
-    /// The median, ns one way.
+    /// The median one-way latency, ns.
     pub median_ns: f64,
-    /// The lowest, ns.
+    /// The lowest latency, ns.
     pub low_ns: f64,
-    /// The highest, ns.
+    /// The highest latency, ns.
     pub high_ns: f64,
     /// Its share of all pairs in all checks.
     pub share: f64,
@@ -166,13 +167,13 @@ pub enum Motion {
 pub struct SharedCore {
     /// The CPUs.
     pub pair: (u32, u32),
-    /// Number of checks in which this was so.
+    /// Number of checks in which the pair shared a core.
     pub looks: u32,
-    /// Whether Linux shows them as siblings.
+    /// Whether Linux reports the CPUs as siblings.
     pub shown: bool,
 }
 
-/// Latencies of loads from one page by CPUs near to its memory and far from it.
+/// Latencies of loads from one page by CPUs close to its memory and by distant CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TwoDistances {
     /// Median latency of a load by a near CPU, ns.
@@ -192,23 +193,23 @@ pub enum Topology {
     Unknown,
     /// The checks show the same domains as Linux.
     AsShown,
-    /// CPUs in one domain according to Linux are in several.
+    /// CPUs in one domain according to Linux are in several domains.
     Finer,
-    /// CPUs in several domains according to Linux are in one.
+    /// CPUs in several domains according to Linux are in one domain.
     Coarser,
-    /// The measured domains cross those that Linux shows, or change.
+    /// The measured domains overlap those reported by Linux, or change over time.
     Crossing,
 }
 
-/// Where the CPUs were in one placement check.
+/// The location of the CPUs in one placement check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeState {
     /// CPUs that shared a core, one list per core.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CpuList>,
-    /// For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one list per domain. Bounds at
-    /// which a CPU moved during the check are left out.
+    /// For each bound between classes of distances, nearest first: the CPUs closer to each other than the bound, one
+    /// list per domain. Bounds at which a CPU moved during the check are omitted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Vec<CpuList>>,
     /// CPUs far from the memory of the page used by the checks.

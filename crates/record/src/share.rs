@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), whose width is not zero even for a count of
-/// zero.
+/// A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927), whose width is above
+/// zero even for a count of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
     /// Their share of all decoded samples.
     pub share: f64,
-    /// The lower end of its interval, which covers both possibilities for undecided samples.
+    /// The lower end of the interval, which covers both possibilities for undecided samples.
     pub low: f64,
     /// The upper end.
     pub high: f64,
@@ -25,7 +25,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// `count` of `all` samples belong to the share; `untold` further ones may.
+    /// The share for `count` of `all` samples, if `untold` further samples are undecided.
     pub fn of(count: u64, all: u64, untold: u64) -> Self {
         let whole = count.saturating_add(untold).min(all.max(count));
         let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };

@@ -21,7 +21,8 @@ pub struct Source {
     pub note: Option<String>,
 }
 
-/// Names records in files by their hosts if no other record has that name; records in files of the same name also get the names of their folders.
+/// Names records in files by their hosts if no other record has that name; the names of their directories are added if several files have
+/// the same name.
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The allowed probability of error, for all intervals of one report together.
+/// The allowed probability of error for all intervals of one report together.
 pub const WRONG: f64 = 0.05;
 
 /// Factor that turns the median absolute deviation into an estimate of the standard deviation of a normal distribution.
@@ -25,13 +25,13 @@ pub struct Summary {
     pub mad: f64,
     /// Greatest.
     pub max: f64,
-    /// 95 % interval of the median by order statistics; absent below 6 samples.
+    /// 95 % interval of the median by order statistics; absent for fewer than 6 samples.
     pub interval: Option<(f64, f64)>,
-    /// 95th percentile, from 20 samples on.
+    /// 95th percentile; requires 20 samples.
     pub p95: Option<f64>,
-    /// 99th percentile, from 100 samples on.
+    /// 99th percentile; requires 100 samples.
     pub p99: Option<f64>,
-    /// 99.9th percentile, from 1000 samples on.
+    /// 99.9th percentile; requires 1000 samples.
     pub p999: Option<f64>,
     /// Mean: included only because cyclictest's output and published tables contain it.
     pub mean: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarises samples. Values that are not finite are left out.
+    /// Summarizes samples. Values that are not finite are ignored.
     pub fn from_samples(samples: &[f64]) -> Self {
         // Most results in other tools' output: nothing to sort.
         if let [one] = *samples
@@ -78,14 +78,14 @@ impl Summary {
         }
     }
 
-    /// Half the interval's width relative to the median; `None` below 6 samples.
+    /// Half the interval's width relative to the median; `None` for fewer than 6 samples.
     pub fn relative_half_width(&self) -> Option<f64> {
         let (low, high) = self.interval?;
         (self.median != 0.0).then(|| (high - low) / 2.0 / self.median.abs())
     }
 }
 
-/// Whether the interval of a value is wider than the value itself, so that the value is unknown. A 0 may be an exact count.
+/// Whether a value is effectively unknown because its interval is wider than the value itself. A 0 may be an exact count.
 pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
     figure != 0.0 && (high - low) / 2.0 > figure.abs()
 }
@@ -100,7 +100,8 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The value below which `share` of the values lie (nearest rank), given in ascending order; 0 if there are none.
+/// The percentile of values in ascending order by the nearest-rank method, `share` being its rank from 0 to 1; 0 if
+/// there are no values.
 pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
         return 0.0;
@@ -109,19 +110,20 @@ pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The 95 % interval of the median from order statistics: exact for any distribution (binomial with p = ½). `None` below 6 samples, because then
-/// no pair of samples encloses the median with 95 % confidence.
+/// The 95 % interval of the median from order statistics: exact for any distribution (binomial with p = ½). `None` for fewer than 6
+/// samples, which cannot enclose the median with 95 % confidence.
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let rank = interval_rank(sorted.len(), 1)?;
     Some((sorted[rank], sorted[sorted.len() - 1 - rank]))
 }
 
-/// From this many samples on, the normal approximation of an interval's rank has an error of far less than one rank.
+/// With at least this many samples, the normal approximation of an interval's rank has an error of far less than one
+/// rank.
 const MANY: usize = 1000;
 
-/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median often enough for this
-/// many intervals to hold together at 95 % (binomial with p = ½: exact for any distribution; Bonferroni); `None` if there is
-/// none.
+/// The largest r (from 0) for which the interval from the r-th lowest to the r-th highest of n samples encloses the median
+/// with sufficient probability: 95 % for this many intervals together (binomial with p = ½: exact for any distribution;
+/// Bonferroni); `None` if there is none.
 pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {
     if n > MANY && intervals <= 1 {
         let n = n as f64;

@@ -1,6 +1,6 @@
-//! Folders of records: the records in them, the one that represents a machine, and the labels.
+//! Directories of records: their records, the record that represents a machine, and the labels.
 //!
-//! A label is a symbolic link in the folder `labels`, so that the record itself is not changed.
+//! A label is a symbolic link in the directory `labels`, so the record itself is not changed.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -21,15 +21,15 @@ mod entry;
 mod index;
 mod read_each;
 
-/// The file with ceilings, beside the records.
+/// The file with ceilings, stored next to the records.
 pub const CEILINGS: &str = "ceilings.json";
 /// Maximum number of records examined to find the one that represents a machine, newest first.
 const MOST_LOOKED_AT: usize = 200;
 /// Maximum number of records examined of one machine, newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// Maximum number of files searched for these. The majority are small: records of a repeatedly measured command.
+/// Maximum number of files searched for these records. Most files are small: records of a repeatedly measured command.
 const MOST_PASSED_OVER: usize = 1000;
-/// Maximum number of files read for the index when a record is written: few enough to cause no noticeable delay.
+/// Maximum number of files read for the index when a record is written, small enough to avoid a noticeable delay.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
@@ -48,14 +48,14 @@ pub struct Newest {
 }
 
 impl Newest {
-    /// Whether it is from a complete run that was not quick.
+    /// Whether the record is from a complete run that was not quick.
     pub fn is_thorough(&self) -> bool {
         self.entry.is_whole() && self.entry.mode != Some(RunMode::Quick)
     }
 
-    /// A note on the choice. `own`: the folder of the user's own records.
+    /// A note on the choice. `own` is the directory of the user's own records.
     pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
-        // In the user's own folder the name is enough: every command finds it.
+        // In the user's own directory, the name is sufficient: every command finds it.
         let named = |path: &Path| {
             let stem = path.file_stem().filter(|_| own.is_some() && path.parent() == own);
             stem.map_or_else(|| visible(path), |stem| visible(Path::new(stem)))
@@ -83,8 +83,8 @@ impl Newest {
     }
 }
 
-/// The record that represents the host with this name and these pseudonyms, in any of the folders. Files named after other hosts are read only if
-/// no other file belongs to this host.
+/// The record that represents the host with this name and these pseudonyms, in any of the directories. Files named after other hosts are
+/// read only if no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     let own = own_names(names);
     let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -92,7 +92,7 @@ pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
-/// The same from these files, the most recently written first.
+/// The same from these files, most recently written first.
 fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
     let mut quick: Option<Newest> = None;
@@ -118,8 +118,8 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     quick.or(partial.map(|entry| Newest { entry, newer: None }))
 }
 
-/// The `wanted` records of the machine whose host has this name and these pseudonyms, in the folders, newest first by file name; all of them get
-/// the host's name. A file that is no record, or belongs to another machine, is left out.
+/// The `wanted` records of the host with this name and these pseudonyms in the directories, newest first by file name; all of them are
+/// renamed to the host's name. Files that are not records or belong to another machine are left out.
 pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     folders: &[PathBuf],
     machine: &'a Machine,
@@ -141,8 +141,8 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     records.filter(|(_, record)| machine.is_same_hardware(&record.machine)).take(MOST_OF_A_MACHINE)
 }
 
-/// Files in the folders that may be records of the host with this name and these pseudonyms, newest first by file name, and the number of files
-/// named after other hosts. A file with a user-chosen name may belong to any host.
+/// Files in the directories that may be records of the host with this name and these pseudonyms, newest first by file name, and the number
+/// of files named after other hosts. A file with a user-chosen name may belong to any host.
 pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     let own = own_names(names);
     let files = list_names(folders);
@@ -159,7 +159,7 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     (own, others)
 }
 
-/// The beginning of the file names of a host's records; without host names, the beginning common to all.
+/// The prefixes of the file names of a host's records; without host names, the prefix common to all records.
 fn own_names(names: &[String]) -> Vec<String> {
     let redacted = names.get(1).map(|_| REDACTED.to_owned());
     let begin = |host: &String| {
@@ -173,13 +173,13 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a file may belong to the host whose records' names begin like this: because of its name, or because its name is user-chosen.
+/// Whether a file may belong to the host whose records have these prefixes: its name has such a prefix, or is user-chosen.
 fn may_be_of(path: &Path, own: &[String]) -> bool {
     host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
 
-/// All records in the folders with their labels, newest first. The entries of unchanged files come from the index of their folder; `save`
-/// receives the new index of a folder, with its path.
+/// All records in the directories with their labels, newest first. The entries of unchanged files are read from the index of their
+/// directory; `save` receives a directory's new index with its path.
 pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     let now = index::now();
     let mut entries: Vec<Entry> = folders
@@ -200,15 +200,16 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     entries
 }
 
-/// Updates the index of a folder after a record was written, so that the first listing need not read everything: reads a limited number of the
-/// files not yet in the index.
+/// Updates the index of a directory after a record was written, so that the first listing does not have to read all files: reads a limited
+/// number of the files not yet in the index.
 pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
     index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
 }
 
-/// The record in a folder from an earlier import of the same output: one with the same content as this JSON of a record.
+/// The record in a directory from an earlier import of the same output, recognized by the same content as in this JSON
+/// of a record.
 pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
-    // Results are compared as read, both from text.
+    // Both results are compared as read from text.
     let said = |record: Record| (record.machine, record.measurements, record.import);
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
@@ -218,7 +219,7 @@ pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -
     imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 
-/// Files by their last change, the newest first.
+/// Files ordered by their last change, the newest first.
 fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files: Vec<(SystemTime, PathBuf)> = files
         .into_iter()
@@ -228,7 +229,7 @@ fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The JSON files in the folders except for the ceilings, in no particular order.
+/// The JSON files in the directories except the ceilings, in no particular order.
 fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
     let records = entries.map(|entry| entry.path()).filter(|path| {
@@ -238,7 +239,7 @@ fn list_names(folders: &[PathBuf]) -> Vec<PathBuf> {
     records.collect()
 }
 
-/// The labels in a folder, and the records to which they point.
+/// The labels in a directory, and the records to which they point.
 fn labels(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder.join(LABELS)).into_iter().flatten().flatten();
     let label = |entry: std::fs::DirEntry| {
@@ -258,17 +259,17 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 
-/// Whether this may be a label: no path, no option, and no word with another meaning.
+/// Whether this is allowed as a label: it is not a path, an option or a word with another meaning.
 pub fn is_label(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])
 }
 
-/// Gives a label to a record; returns the record that had it before.
+/// Assigns a label to a record; returns the record that had the label before.
 ///
 /// # Errors
 ///
-/// The name is not allowed as a label, or the folder cannot be written to.
+/// The name is not allowed as a label, or the directory cannot be written to.
 pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option<PathBuf>> {
     if !is_label(name) {
         return Err(Error::from(ErrorKind::InvalidInput));
@@ -279,14 +280,14 @@ pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option
     let link = labels.join(name);
     let before = std::fs::canonicalize(&link).ok().filter(|before| *before != record);
     let new = labels.join(format!(".{name}-{}", std::process::id()));
-    // Left by a run that died here.
+    // Left by a run that was killed at this point.
     let _ = std::fs::remove_file(&new);
     std::os::unix::fs::symlink(record, &new)?;
     std::fs::rename(new, link)?;
     Ok(before)
 }
 
-/// Removes a record, the HTML page beside it, and its labels.
+/// Removes a record, its HTML page, and its labels.
 ///
 /// # Errors
 ///
@@ -303,8 +304,8 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     links.iter().try_for_each(std::fs::remove_file)
 }
 
-/// The records that may be removed if `keep` records of each host are kept; `all` has the newest first. Labelled records are kept, and so is the
-/// complete run that represents its host. `aliases` identifies hosts.
+/// The records that may be removed if `keep` records of each host are kept; `all` is ordered with the newest first. Labeled records and the
+/// complete run that represents a host are always kept. `aliases` identifies hosts.
 pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<&'a Entry> {
     let names = aliases.resolve(all.iter().map(|entry| entry.host.as_str()));
     let host_of = |entry: &'a Entry| names.get(&entry.host).unwrap_or(&entry.host).as_str();

@@ -1,5 +1,5 @@
-//! Sentences as data: a template, declared where it is used, and the values of its placeholders. The text is produced on display. A template has
-//! a code only if program code depends on the sentence.
+//! Sentences as data: a template, declared where it is used, and the values of its placeholders. The text is generated when it is
+//! displayed. A template has a code only if program code depends on the sentence.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{phrase, units};
 /// A sentence with named placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its code, which never changes: `siblings-off`. Empty if no program code depends on it.
+    /// The template's code, which never changes: `siblings-off`. Empty if no program code depends on the sentence.
     pub code: &'static str,
     /// Its text, with placeholders like `{cpus}`.
     pub words: &'static str,
@@ -33,7 +33,7 @@ pub enum Value {
     Count(u64),
     /// A size; shown as `64 KiB`.
     Bytes(u64),
-    /// A share of 1; shown in per cent.
+    /// A share of 1; shown as a percentage.
     Share(f64),
     /// A value in a unit; shown as `3.21 GHz`.
     Figure(f64, &'static str),
@@ -41,7 +41,7 @@ pub enum Value {
     Factor(f64),
     /// A share or a value with a known number of digits.
     Rounded(Box<Value>, usize),
-    /// Another sentence, or part of one.
+    /// Another sentence, or part of a sentence.
     Sentence(Box<Text>),
     /// Several values; shown as `a, b and c`.
     List(Vec<Text>),
@@ -121,19 +121,19 @@ impl From<Vec<Text>> for Value {
 enum Source {
     /// A sentence from this program.
     Declared(Template, Vec<(&'static str, Value)>),
-    /// A sentence from a record: its text, and its code if the program that wrote it had one.
+    /// A sentence from a record: its text, and its code if the record contains one.
     Read(Option<String>, String),
-    /// Sentences one after the other.
+    /// Several sentences in sequence.
     Sequence(Vec<Text>),
 }
 
-/// A sentence: its template and values, or the text from a record. JSON contains the text; if program code depends on a sentence, its owner
-/// writes the code beside it.
+/// A sentence: its template and values, or the text from a record. JSON contains the text; if program code depends on a sentence, the
+/// containing type also writes the code.
 #[derive(Clone, Debug)]
 pub struct Text(Box<Source>);
 
 impl Text {
-    /// A sentence from this program; use [`text!`](crate::text!) to make it.
+    /// A sentence from this program; use [`text!`](crate::text!) to create it.
     pub fn declared(template: Template, values: Vec<(&'static str, Value)>) -> Self {
         Self(Box::new(Source::Declared(template, values)))
     }
@@ -143,7 +143,7 @@ impl Text {
         Self(Box::new(Source::Read(code, words)))
     }
 
-    /// Sentences one after the other, separated by blanks.
+    /// Several sentences, separated by blanks.
     pub fn sequence(all: impl IntoIterator<Item = Text>) -> Self {
         Self(Box::new(Source::Sequence(all.into_iter().filter(|text| !text.is_empty()).collect())))
     }
@@ -163,7 +163,7 @@ impl Text {
         }
     }
 
-    /// Its code, if any; for several sentences the code of the first.
+    /// The sentence's code, if any; for several sentences, the code of the first.
     pub fn code(&self) -> Option<&str> {
         match self.0.as_ref() {
             Source::Declared(template, _) => Some(template.code).filter(|code| !code.is_empty()),
@@ -180,8 +180,9 @@ impl Text {
         }
     }
 
-    /// Whether it was made from this template. Records of version 0.1 have no codes: their text is compared with the template's text before the
-    /// first placeholder, which has not changed.
+    /// Whether the sentence was created from this
+    /// template. Records of version 0.1 have no codes: for these, the text is compared with the template's
+    /// text before the first placeholder, which has not changed.
     pub fn is(&self, template: &Template) -> bool {
         match self.0.as_ref() {
             Source::Declared(own, _) => own == template,
@@ -297,17 +298,19 @@ impl From<&str> for Text {
 }
 
 /// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before the text if tests or other programs need one:
-/// `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template, so that program code can test for it:
-/// `text!(SIBLINGS_OFF, cpus = list)`. If the text is in the call, a placeholder without a value or a value without a placeholder does not
-/// compile. A placeholder without a value takes the variable of the same name: `text!("SMT is off on {cpus}")`; for a separately declared
-/// template, a name alone does the same: `text!(SIBLINGS_OFF, cpus)`.
+/// `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template, which program
+/// code can test for: `text!(SIBLINGS_OFF, cpus =
+/// list)`. If the text is in the call, a placeholder without a value or a value without a placeholder does not
+/// compile. A placeholder without an explicit value uses the variable of the same
+/// name: `text!("SMT is off on {cpus}")`; for a separately declared
+/// template, a bare name does the same: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {
-    // The value of a place: the expression, or the variable of its name.
+    // The value of a placeholder: the expression, or the variable of the same name.
     (@value $name:ident) => { $crate::text::Value::from($name) };
     (@value $name:ident $value:expr) => { $crate::text::Value::from($value) };
     (@all $code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
-        // Checks the places against the names.
+        // Checks the placeholders against the names.
         if false {
             let _ = ::std::format_args!($words $(, $name = "")*);
         }

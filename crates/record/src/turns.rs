@@ -1,4 +1,5 @@
-//! Alternating commands: how their times differ, and the results of each. Types only; the `diagnose` crate computes the values.
+//! Alternating commands: the differences between their times, and the results of each command. Types only; the `diagnose` crate
+//! computes the values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,10 @@ use crate::text::Text;
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turns {
-    /// The commands, in the order given; the others are compared with the first.
+    /// The commands, in the user's order; the others are compared with the first.
     pub commands: Vec<CommandInTurn>,
-    /// The difference caused by noise alone, as a share: each command compared with itself in consecutive runs. Absent if there are too few runs.
+    /// The difference caused only by noise, as a share: each command compared with itself in consecutive
+    /// runs. Absent if there are too few runs.
     pub floor: Option<f64>,
     /// The same in words.
     pub floor_says: Option<Text>,
@@ -26,30 +28,30 @@ pub struct Turns {
 pub struct CommandInTurn {
     /// The `workload` of its results.
     pub workload: String,
-    /// What limited it.
+    /// What limited the command.
     pub bound: Option<Bound>,
-    /// The comparison with the first; absent for the first itself, and if no round has both.
+    /// The comparison with the first command; absent for the first itself, and if no round has both times.
     pub against_first: Option<AgainstFirst>,
 }
 
-/// The time of a command compared with that of the first, round by round.
+/// The time of a command compared with the first command's time, round by round.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstFirst {
-    /// Rounds with both.
+    /// Number of rounds with both times.
     pub rounds: u64,
-    /// Its time relative to the first: the median of the ratios of all rounds.
+    /// The command's time relative to the first: the median of the ratios of all rounds.
     pub ratio: f64,
-    /// The interval of the ratio, which holds for all commands together at 95 %; absent if there are too few rounds.
+    /// The interval of the ratio, at 95 % confidence for all commands together; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// The verdict on the difference; `costs` is the additional time of the first compared with this one (negative: less), as a share of the time
-    /// of the first.
+    /// The verdict on the difference; `costs` is the additional time of the first command compared with this one (negative if it is
+    /// shorter), as a share of the first command's time.
     pub verdict: Verdict,
     /// Whether it is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,
     /// The same in words.
     pub says: Text,
-    /// Other differences, one sentence each: where the time went, and counted events. Only if a difference is resolved.
+    /// Other differences, one sentence each: the use of the time, and counted events. Only if a difference is resolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Text>,
 }

@@ -1,4 +1,4 @@
-//! What is not available on this machine, and the remedy.
+//! A feature that is not available on this machine, with the reason and the remedy.
 
 use crate::{Coverage, Text};
 
@@ -8,7 +8,7 @@ use crate::{Coverage, Text};
 pub struct Unavailable {
     /// The reason, in one line.
     pub reason: Text,
-    /// What would help.
+    /// The remedy.
     pub remedy: Option<Text>,
 }
 
@@ -35,14 +35,14 @@ impl Unavailable {
         Coverage { remedy: self.remedy, ..Coverage::degraded(what, self.reason) }
     }
 
-    /// Coverage of `what`: left out.
+    /// Coverage of `what`: skipped.
     pub fn into_skipped(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::skipped(what, self.reason) }
     }
 }
 
 impl Text {
-    /// This as a reason, with a remedy.
+    /// Turns the text into a reason with a remedy.
     pub fn with_remedy(self, remedy: impl Into<Text>) -> Unavailable {
         Unavailable::new(self).with_remedy(remedy)
     }

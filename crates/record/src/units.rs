@@ -1,10 +1,10 @@
-//! Formats values for display: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and parses sizes and durations as users type them: `64M`, `64MiB`,
-//! `5s`, `2m`.
+//! Formats values for display: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and parses sizes and durations as typed by
+//! users: `64M`, `64MiB`, `5s`, `2m`.
 
 /// A value with its unit, with three significant digits and a suitable prefix.
 ///
-/// Units of a record: `Hz`, `B/s` (decimal prefixes, as in every bandwidth tool), `B` (binary prefixes), `ns`, `s`, `cycles`, `ratio`. Any other
-/// unit is printed as it is.
+/// Units of a record: `Hz`, `B/s` (decimal prefixes, as in every bandwidth tool), `B` (binary prefixes), `ns`, `s`, `cycles`, `ratio`. Any
+/// other unit is printed unchanged.
 pub fn figure(value: f64, unit: &str) -> String {
     figure_to(value, unit, DIGITS)
 }
@@ -14,7 +14,7 @@ pub fn figure_to(value: f64, unit: &str, digits: usize) -> String {
     let significant = |value: f64| significant_to(value, digits);
     let scaled = |value: f64, steps: &[(f64, &str)]| {
         let last = steps[steps.len() - 1];
-        // 999.6 of a unit rounds to 1000: take the larger prefix from 999.5 on.
+        // 999.6 of a unit rounds to 1000: use the larger prefix from 999.5 upwards.
         let step = steps.iter().find(|(scale, _)| value.abs() >= scale * 0.9995).unwrap_or(&last);
         format!("{} {}", significant(value / step.0), step.1)
     };
@@ -53,7 +53,7 @@ pub fn thousands(value: f64) -> String {
 /// Significant digits of a value of unknown precision.
 const DIGITS: usize = 3;
 
-/// The number of digits that the interval of a value justifies: the last digit varies within the interval. At least two.
+/// The number of digits justified by the interval of a value, at least two: the last digit varies within the interval.
 pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);
     if !(half.is_finite() && half > 0.0 && value.is_finite() && value != 0.0) {
@@ -61,7 +61,7 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     }
     let beyond = value.abs().log10().floor() - half.log10().floor();
     let digits = (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize;
-    // The printed value lies within the interval printed beside it.
+    // The printed value must be within the interval printed next to it.
     let (low, high) = interval.map_or((value, value), |(a, b)| (a.min(b), a.max(b)));
     if (low..=high).contains(&round_to(value, digits)) { digits } else { DIGITS }
 }
@@ -72,12 +72,12 @@ fn round_to(value: f64, digits: usize) -> f64 {
     (value * scale).round() / scale
 }
 
-/// The same for a lost share; without an interval at least two.
+/// The same for a lost share; at least two if there is no interval.
 pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
     if high > low { digits_within(share, Some((low, high))) } else { 2 }
 }
 
-/// From this value on, numbers are written with an exponent, because so many digits are hard to read.
+/// Numbers of at least this value are written with an exponent, because so many digits are hard to read.
 const LONG: f64 = 1e15;
 
 /// A count of CPUs: `1 CPU`, `2 CPUs`.
@@ -107,15 +107,15 @@ fn significant_to(value: f64, digits: usize) -> String {
     }
     let after = digits as f64 - 1.0 - (size / (1.0 - 0.5 * 10f64.powi(-(digits as i32)))).log10().floor();
     let decimals = after.clamp(0.0, 12.0) as usize;
-    // Digits of a whole number are left out if fewer than three are known.
+    // Digits of a whole number are omitted if fewer than three are known.
     let scale = 10f64.powf(-after.min(0.0));
     let value = if digits < DIGITS && after < 0.0 { (value / scale).round() * scale } else { value };
     let text = format!("{value:.decimals$}");
     if size >= 0.9995 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
 }
 
-/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples have no decimals; eighths, which occur with caches,
-/// have all of them.
+/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples have no decimals; eighths, which occur in cache
+/// sizes, are printed exactly.
 pub fn bytes(value: u64) -> String {
     const STEPS: [(u64, &str); 5] =
         [(1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -149,7 +149,7 @@ pub fn percent_to(share: f64, digits: usize) -> String {
     format!("{} %", significant_to(share * 100.0, digits))
 }
 
-/// A share with a sign: `+3.2 %`, `-3.2 %`; a negligible one has none.
+/// A share with a sign: `+3.2 %`, `-3.2 %`; a negligible share has no sign.
 pub fn signed_percent(share: f64) -> String {
     let rises = share >= 0.0 && !(is_negligible(share) && share != 0.0);
     format!("{}{}", if rises { "+" } else { "" }, percent(share))
@@ -168,7 +168,7 @@ pub fn bound(share: f64) -> f64 {
     share.max(LEAST)
 }
 
-/// A text that is not a size or duration.
+/// The text is not a size or duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// The text is not a size.
@@ -179,7 +179,8 @@ pub enum UnitError {
     NotADuration(String),
 }
 
-/// The size of a unit in the one in front of a row of `units.txt`: a power of ten, and a factor. `None` if it is no such unit.
+/// The size of a unit, expressed in the unit at the beginning of a row of `units.txt`: a power of ten, and a factor. `None` if
+/// the row does not contain the unit.
 pub fn scale_of(unit: &str, into: &str) -> Option<(i32, f64)> {
     let mut rows = include_str!("units.txt").lines();
     let units = rows.find_map(|row| row.strip_prefix(into)?.strip_prefix(": "))?;
@@ -198,7 +199,7 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// Parses a size as users type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
+/// Parses a size as typed by users: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError::NotASize(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;
@@ -208,7 +209,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     if (0.0..=9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-/// Parses a duration as users type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number means seconds.
+/// Parses a duration as typed by users: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number means seconds.
 pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError::NotADuration(text.to_owned());
     let (number, unit) = split_number(text).ok_or_else(wrong)?;

@@ -1,4 +1,5 @@
-//! A recording: `linespeed live --output`. Whatever its length, at most a few hundred moments are saved, and their sums are exact.
+//! A recording: `linespeed live --output`. At most a few hundred moments are saved, whatever the recording's length; their sums
+//! are exact.
 
 mod merge;
 
@@ -10,11 +11,11 @@ use crate::diagnosis::{Bound, BoundBy};
 use crate::live::{Interval, Process, Thread};
 use crate::text::Text;
 
-/// Maximum number of saved moments; if there is one more, adjacent moments are merged. With one interval per second, an hour has moments of eight
-/// seconds.
+/// Maximum number of saved moments; beyond it, adjacent moments are merged. With one interval per second, a recording of one hour has
+/// moments of eight seconds.
 const MOST_MOMENTS: usize = 600;
-/// Maximum number of processes and threads whose time is summed over the recording (those with the least time are left out), and that a moment
-/// names.
+/// Maximum number of processes and threads whose time is summed over the recording (those with the least time are left out), and maximum
+/// number per moment.
 const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
 
@@ -22,14 +23,14 @@ const MOST_OF_A_MOMENT: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Watch {
-    /// What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
+    /// The observed processes: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub of: String,
     /// Number of intervals.
     pub intervals: u64,
     /// Maximum number of intervals in a moment: 1, doubled each time there were too many moments.
     pub merged: u64,
-    /// How long each verdict held over all intervals, longest first.
+    /// The total time of each verdict over all intervals, longest first.
     pub verdicts: Vec<Held>,
     /// The moments in chronological order.
     pub moments: Vec<Moment>,
@@ -46,7 +47,7 @@ pub struct Watch {
     pub calibrated_ns: Option<f64>,
 }
 
-/// How long a verdict held.
+/// The total time of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     /// The verdict.
@@ -58,7 +59,7 @@ pub struct Held {
 /// The verdict on one interval, in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Said {
-    /// When the interval began, s since the record's start.
+    /// Start of the interval, s since the record's start.
     pub at: f64,
     /// Its length, s.
     pub seconds: f64,
@@ -70,11 +71,11 @@ pub struct Said {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Moment {
-    /// When it began, s since the record's start.
+    /// Start of the moment, s since the record's start.
     pub at: f64,
-    /// Intervals in it.
+    /// Number of intervals.
     pub intervals: u64,
-    /// How long each verdict held, longest first; empty if the kernel reported too little.
+    /// The total time of each verdict, longest first; empty if the kernel reported too little.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<Held>,
     /// The sentence for one of its intervals with the first verdict.
@@ -91,7 +92,7 @@ impl Moment {
     }
 }
 
-/// Adds up how long verdicts held: longest first, and the earlier first if equal.
+/// Adds up the times of verdicts: longest first; if equal, the earlier verdict first.
 pub fn add_verdicts(all: &mut Vec<Held>, more: &[Held]) {
     for held in more {
         match all.iter_mut().find(|one| one.by == held.by) {
@@ -113,7 +114,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // The sums have the threads' owners; states of single threads of an hour ago help nobody.
+        // The sums contain the threads' owners; the states of single threads an hour ago are of no use.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });
@@ -163,7 +164,7 @@ impl Moment {
         let (here, there) = (self.longest(), next.longest());
         self.intervals += next.intervals;
         add_verdicts(&mut self.verdicts, &next.verdicts);
-        // The quoted sentence is of the verdict that held longest.
+        // The quoted sentence is from the verdict with the longest duration.
         let of_next =
             self.bound_by() == next.bound_by() && (self.bound_by() != first.as_ref() || there > here);
         if of_next && next.said.is_some() {
@@ -196,7 +197,7 @@ mod tests {
         Bound { by, kind: None, says: text!("x", "x"), evidence: Vec::new(), advice: Vec::new() }
     }
 
-    /// A day with one interval per second: computing, with memory in every tenth second.
+    /// A recording of a day with one interval per second: compute-bound, and memory-bound in every tenth second.
     fn day(seconds: u32) -> Watch {
         let mut watch = Watch::default();
         for second in 0..seconds {

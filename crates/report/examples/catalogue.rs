@@ -1,4 +1,4 @@
-//! Lists every template of a sentence, for editors and translators: its words, its code where it has one, and where it is declared.
+//! Lists all sentence templates, for editors and translators: words, code (if any), and place of declaration.
 //!
 //!     cargo run -p linespeed-report --example catalogue
 
@@ -14,7 +14,7 @@ struct Entry {
     place: String,
 }
 
-/// The string literal at the beginning of a text, unescaped, and what follows it.
+/// The string literal at the beginning of a text, unescaped, and the text after it.
 fn literal(text: &str) -> Option<(String, &str)> {
     let mut letters = text.strip_prefix('"')?.char_indices();
     let mut said = String::new();
@@ -39,7 +39,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Code, empty where there is none, and words behind `text!(` or `Template {`, where they stand there.
+/// The code (empty if there is none) and the words after `text!(` or `Template {`, if present.
 fn declared(behind: &str, is_struct: bool) -> Option<(String, String)> {
     let field = |text: &'_ str, name: &str| -> Option<usize> {
         let rest = text.trim_start();
@@ -58,7 +58,7 @@ fn declared(behind: &str, is_struct: bool) -> Option<(String, String)> {
     })
 }
 
-/// The templates that a source declares, its tests apart.
+/// The templates declared in a source file, without its tests.
 fn of_source(text: &str, name: &str) -> Vec<Entry> {
     let product = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = Vec::new();
@@ -89,7 +89,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The templates of all crates, by their codes, or by their words where they have none.
+/// The templates of all crates, by code, or by their words if they have none.
 fn catalogue() -> io::Result<BTreeMap<String, Vec<Entry>>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();

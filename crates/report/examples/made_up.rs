@@ -1,6 +1,6 @@
-//! Writes a made-up record, for looking at reports of machines that one does not have:
-//! `cargo run -p linespeed-report --example made_up -- NAME OUT.json`, and with `--text WIDTH` in place of the
-//! file, its terminal report.
+//! Writes a synthetic record, to view reports of machines that are not available:
+//! `cargo run -p linespeed-report --example made_up -- NAME OUT.json`, `--text WIDTH` instead of the file prints the
+//! terminal report.
 
 #[path = "../tests/all/support/mod.rs"]
 mod support;

@@ -1,9 +1,9 @@
-//! Text for ASCII-only terminals (`LC_ALL=C`, `TERM=dumb`): the number of characters is kept, so that columns stay aligned; wider replacements
-//! are made before the layout.
+//! Text for ASCII-only terminals (`LC_ALL=C`, `TERM=dumb`): replacements keep the number of characters, so that columns stay aligned; wider
+//! replacements are made before the layout.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with other characters replaced by ASCII ones, one per column, or two if one would be ambiguous.
+/// The text with other characters replaced by ASCII characters, one per column, or two if one would be ambiguous.
 pub fn to_ascii(text: &str) -> String {
     let columns = |c: char| c.width().unwrap_or(1);
     two_signs(text)

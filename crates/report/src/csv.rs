@@ -49,7 +49,7 @@ impl Compared<'_> {
     }
 }
 
-/// Every row of a comparison, summaries first, then every result; unrounded numbers from the record.
+/// All rows of a comparison, summaries first, then all results, with unrounded numbers from the record.
 pub fn comparison(of: &Comparison) -> String {
     let fields: [Field<Compared>; 21] = [
         ("kind", |one| one.kind.to_owned()),
@@ -258,7 +258,7 @@ pub(crate) fn table(table: &Table) -> String {
     std::iter::once(heads).chain(rows).map(line).collect()
 }
 
-/// A field: quoted if necessary. An apostrophe is put before anything that a spreadsheet would treat as a formula.
+/// A field: quoted if necessary. Text that a spreadsheet would treat as a formula is prefixed with an apostrophe.
 pub(crate) fn field(text: &str) -> String {
     let clean = crate::text::clean(text);
     let formula = clean.starts_with(['=', '+', '-', '@']) && clean.len() > 1 && clean.parse::<f64>().is_err();

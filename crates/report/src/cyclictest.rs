@@ -1,18 +1,18 @@
-//! Wake-up latencies in cyclictest's own formats, so that scripts which read its output read ours.
+//! Wake-up latencies in cyclictest's own formats, so that scripts for cyclictest's output can read ours.
 //!
 //! One line per thread, in microseconds:
-//! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, a row
-//! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
+//! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, one row per
+//! microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
 use record::{Label, Measurement, Record, detail, metrics};
 
-/// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
-/// 1000 (`-h`).
+/// Number of histogram rows, one per microsecond; longer latencies are counted as overflow. cyclictest's users specify
+/// 100 to 1000 (`-h`).
 const ROWS: usize = 1000;
 
-/// The measurements that cyclictest would have made: raw ones, with idle states disabled, and with the real-time policy where
-/// there is one.
+/// The measurements that cyclictest would have made: uncorrected, with idle states disabled, and with the real-time policy if
+/// available.
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
         .measurements_of(metrics::WAKEUP_LATENCY)
@@ -31,20 +31,20 @@ fn threads(record: &Record) -> Vec<&Measurement> {
     threads
 }
 
-/// Nanoseconds as the whole microseconds that cyclictest counts.
+/// Nanoseconds converted to whole microseconds, as counted by cyclictest.
 fn us(ns: f64) -> u64 {
     if ns.is_finite() && ns > 0.0 { (ns / 1000.0) as u64 } else { 0 }
 }
 
-/// Both forms, as asked for; `None` where none was, or the record has no wake-up latency.
+/// The requested formats; `None` if none was requested, or if the record has no wake-up latency.
 pub fn forms(record: &Record, as_lines: bool, as_histogram: bool) -> Option<String> {
     let lines = as_lines.then(|| lines(record)).flatten();
     let histogram = as_histogram.then(|| histogram(record)).flatten();
     (lines.is_some() || histogram.is_some()).then(|| [lines, histogram].into_iter().flatten().collect())
 }
 
-/// One line per thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
-/// other report of ours has, is in the record for this line.
+/// One line per thread as printed by cyclictest; `None` if no wake-up latency was measured. The average, which no other
+/// linespeed report contains, is recorded only for this line.
 pub fn lines(record: &Record) -> Option<String> {
     let threads = threads(record);
     if threads.is_empty() {
@@ -68,8 +68,8 @@ pub fn lines(record: &Record) -> Option<String> {
     Some(threads.iter().enumerate().map(line).collect())
 }
 
-/// The histogram as `cyclictest -h` prints it, to the last row that has a count; `None` where no distribution of
-/// wake-up latencies was kept. A bucket counts in the row of its lower bound.
+/// The histogram as printed by `cyclictest -h`, up to the last row with a count; `None` if no distribution of wake-up
+/// latencies was saved. A bucket is counted in the row of its lower bound.
 pub fn histogram(record: &Record) -> Option<String> {
     let threads: Vec<&Measurement> =
         threads(record).into_iter().filter(|m| !m.distribution.is_empty()).collect();

@@ -1,6 +1,6 @@
 //! A gate as a test report: JUnit XML, as read by GitLab, GitHub Actions and Jenkins.
 //!
-//! There is no standard; these are the elements and attributes that all three read and Jenkins' schema allows.
+//! There is no standard; these elements and attributes are supported by all three and allowed by Jenkins' schema.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Displays a record: terminal text, an HTML page, and the formats of cyclictest. Pure functions of a [`record::Record`] with its diagnosis:
-//! everything printed here is in the record, and nothing is computed that a record should hold.
+//! all printed data is in the record, and nothing is computed that belongs in a record.
 //!
-//! The contents of a report are in `contents`, independent of the output format; `terminal` and `page` only lay them out. A measurement is data,
-//! so unknown metrics are also printed, as a table.
+//! The contents of a report are in `contents`, independent of the output format; `terminal` and `page` only lay them out. Measurements are
+//! data, so unknown metrics are also printed, as a table.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -3,14 +3,14 @@
 
 use crate::text::clean;
 
-/// How a piece is highlighted. Colour never carries a meaning alone: the words are complete without it.
+/// The highlighting of a piece. Color is never the only carrier of a meaning: the words are complete without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Without highlighting.
     Plain,
-    /// Headings and what matters most.
+    /// Headings and the most important text.
     Strong,
-    /// What only accompanies.
+    /// Secondary text.
     Quiet,
     /// Costs some speed.
     Warning,
@@ -21,7 +21,7 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The SGR parameters; only the 16 colours that follow the terminal's theme.
+    /// The SGR parameters; only the 16 colors that follow the terminal's theme.
     fn sgr(self) -> &'static str {
         match self {
             Tone::Plain => "",
@@ -97,7 +97,7 @@ pub(crate) fn render(spans: &[Span], color: bool) -> String {
     line
 }
 
-/// A line from [`render`] without its colours.
+/// A line from [`render`] without its colors.
 pub(crate) fn without_colour(line: &str) -> String {
     let mut pieces = line.split('\x1b');
     let first = pieces.next().unwrap_or_default().to_owned();

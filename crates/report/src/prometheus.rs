@@ -1,6 +1,6 @@
 //! Prometheus's classic text format, for node_exporter's textfile collector
-//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>): HELP and TYPE once a name, base units in the names, no times,
-//! sorted, no series twice.
+//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>): HELP and TYPE once per name, base units in the names, no
+//! timestamps, sorted, no duplicate series.
 
 mod check;
 mod live;
@@ -32,7 +32,7 @@ struct Family {
 }
 
 impl Exposition {
-    /// Adds the known values of a name of `HELP`, each with what this label has.
+    /// Adds the known values of a name in `HELP`, each with its value of this label.
     fn add<Of: ToString, Value: Into<Option<f64>>>(
         &mut self,
         name: &str,
@@ -44,12 +44,13 @@ impl Exposition {
         }
     }
 
-    /// Adds a value of a name of `HELP` without labels, where it is known.
+    /// Adds a value of a name in `HELP` without labels, if it is known.
     fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
         self.explain(name, help(name), Vec::<(&str, String)>::new(), value);
     }
 
-    /// Adds a value of a name with its labels; one that is no number is left out, and of two with the same labels the first stays.
+    /// Adds a value of a name with its labels; a value that is not a number is left out, and for duplicate labels, the first value
+    /// is kept.
     fn explain<Label: ToString>(
         &mut self,
         name: &str,
@@ -82,7 +83,7 @@ impl Exposition {
     }
 }
 
-/// What a name is, by `HELP`.
+/// The description of a name, from `HELP`.
 fn help(name: &str) -> &'static str {
     HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap_or_default()
 }
@@ -92,7 +93,7 @@ fn escape(value: &str) -> String {
     escape_help(value).replace('"', "\\\"")
 }
 
-/// A help: backslash and line feed are escaped.
+/// A help text: backslash and line feed are escaped.
 fn escape_help(value: &str) -> String {
     let mut escaped = String::new();
     for c in value.chars() {

@@ -1,12 +1,12 @@
-//! Which results of a record a report has already shown, so that none is missed.
+//! Tracks the results of a record that a report has already shown, so that no result is omitted.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use record::Measurement;
 
-/// Results that are shown, or counted in a sentence that shows where they are. Each is identified by its address, so this is valid for one
-/// unchanged record.
+/// Results that are shown, or counted in a sentence that shows where to find them. Each is identified by its address, so this is only
+/// valid for one unchanged record.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shown(HashSet<usize>);
 
@@ -16,7 +16,7 @@ impl Shown {
         self.0.insert(std::ptr::from_ref(m).addr());
     }
 
-    /// Marks what another has shown.
+    /// Adds the results that another part has shown.
     pub(crate) fn join(&mut self, other: &Self) {
         self.0.extend(&other.0);
     }

@@ -27,9 +27,9 @@ pub enum Weight {
     /// Not at all.
     #[default]
     Plain,
-    /// It is a loss.
+    /// The row is a loss.
     Worse,
-    /// It is a gain.
+    /// The row is a gain.
     Better,
 }
 
@@ -61,7 +61,7 @@ pub struct Table {
     marked_because: Option<String>,
     /// Events during samples of its results.
     marked: BTreeSet<Mark>,
-    /// Those of the row under construction.
+    /// The notes of the row under construction.
     pending: Vec<usize>,
 }
 
@@ -114,7 +114,7 @@ impl Table {
     /// The first `most` of all; if there are more, a remark shows the total.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
-            self.note(&format!("the first {most} of {}; all are in the record", all.len()));
+            self.note(&format!("the first {most} of {}; the record contains all", all.len()));
             all.truncate(most);
         }
         all
@@ -142,7 +142,7 @@ impl Table {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
 
-    /// Sets off the next row where it is a loss or, with `false`, a gain.
+    /// Highlights the next row as a loss or, with `false`, as a gain.
     pub fn weigh_row(&mut self, is_loss: Option<bool>) {
         self.weights.resize(self.rows.len(), Weight::Plain);
         let weight = |is_loss| if is_loss { Weight::Worse } else { Weight::Better };
@@ -159,7 +159,8 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The finished table: without empty columns, and with the note numbers at the end of each row, where they do not misalign values.
+    /// The finished table: without empty columns, and with the note numbers at the end of each row, so that they do not misalign
+    /// values.
     pub fn finished(mut self) -> Self {
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {

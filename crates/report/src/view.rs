@@ -1,5 +1,5 @@
 //! The output of a command, as a [`View`] that the command builds from its data. Lines, lists and tables are drawn on a [`Screen`], which lays them out for a
-//! terminal or as Markdown; pages, CSV and JSON are made from the same data.
+//! terminal or as Markdown; pages, CSV and JSON are generated from the same data.
 
 use std::io;
 use std::path::Path;
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
     }
 
-    /// A record, with its report. `shown_by`: the name that `linespeed show` accepts for it later, if known.
+    /// A record, with its report. `shown_by` is the name that `linespeed show` accepts for it later, if known.
     pub fn of_record(record: &'a Record, shown_by: Option<String>, draw: impl Fn(&mut Screen) + 'a) -> Self {
         Self::new(draw)
             .with_json(|| record.to_json())

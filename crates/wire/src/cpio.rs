@@ -1,4 +1,4 @@
-//! Writes a cpio archive in the format that the kernel unpacks as its first file system: `newc`, see "initramfs buffer
+//! Writes a cpio archive in the format that the kernel unpacks as its initial file system (`newc`); see "initramfs buffer
 //! format" in the kernel's documentation (driver-api/early-userspace).
 
 /// The type of an entry: the file type bits of `st_mode`.
@@ -10,14 +10,15 @@ const LINK: u32 = 0o120_000;
 /// The name that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
 
-/// An archive under construction; everything in it belongs to root and is dated 1970, so that equal contents give equal bytes.
+/// An archive under construction. All entries belong to root and are dated 1970, so that equal contents yield identical
+/// archives.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,
     entries: u32,
 }
 
-/// An entry that the format cannot hold.
+/// An entry that the format cannot represent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TooLong {
     /// The file has 4 GiB or more: sizes are 32 bits.
@@ -29,7 +30,7 @@ pub enum TooLong {
 impl std::fmt::Display for TooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            TooLong::File(name) => write!(f, "{name} is larger than an initramfs can hold (4 GiB)"),
+            TooLong::File(name) => write!(f, "{name} exceeds the maximum file size in an initramfs (4 GiB)"),
             TooLong::Name(name) => write!(f, "{:.60}… exceeds the maximum path length", name),
         }
     }
@@ -41,7 +42,7 @@ impl Archive {
         Self::default()
     }
 
-    /// A folder; its parents must come first. Paths have no leading slash.
+    /// Adds a directory, whose parents must already have been added. Paths have no leading slash.
     pub fn folder(&mut self, path: &str, mode: u32) -> Result<(), TooLong> {
         self.entry(path, DIRECTORY | mode, (0, 0), b"")
     }
@@ -61,9 +62,9 @@ impl Archive {
         self.entry(path, LINK | 0o777, (0, 0), target.as_bytes())
     }
 
-    /// The archive with its end.
+    /// The finished archive with its trailer.
     pub fn finish(mut self) -> Vec<u8> {
-        // The name is short and there is no content: this cannot fail.
+        // The name is short and there are no contents, so this cannot fail.
         let _ = self.entry(TRAILER, 0, (0, 0), b"");
         self.bytes
     }
@@ -76,7 +77,8 @@ impl Archive {
         self.entries += 1;
         let links = if mode & DIRECTORY != 0 { 2 } else { 1 };
         // inode, mode, uid, gid, links, mtime, size, major, minor of its file system, of the device, name, check.
-        // Entries with one inode number and several links would be taken for one file: each has its own.
+        // Entries with the same inode number and several links would be treated as one file, so each has its own
+        // number.
         let name = path.len() as u32 + 1;
         let fields = [self.entries, mode, 0, 0, links, 0, size, 0, 0, device.0, device.1, name, 0];
         self.bytes.extend(b"070701");
@@ -96,20 +98,21 @@ impl Archive {
     }
 }
 
-/// Folders on which the program mounts file systems, and the one for included files.
+/// Directories on which the program mounts file systems, and the one for included files.
 const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
 
-/// A machine's first file system: the program as `/init`, its mount points and `/dev/console`. More may be added.
+/// A machine's initial file system: the program as `/init`, its mount points and `/dev/console`. More entries may be
+/// added.
 ///
 /// # Errors
 ///
-/// The program is larger than the format can hold.
+/// The program is too large for the format.
 pub fn first_file_system(program: &[u8]) -> Result<Archive, TooLong> {
     let mut archive = Archive::new();
     for folder in FOLDERS {
         archive.folder(folder, 0o755)?;
     }
-    // The kernel opens it as the first process's standard output before devtmpfs is mounted.
+    // The kernel opens it as init's standard output before devtmpfs is mounted.
     archive.device("dev/console", 0o600, 5, 1)?;
     archive.device("dev/null", 0o666, 1, 3)?;
     archive.file("init", 0o755, program)?;
@@ -129,7 +132,8 @@ mod tests {
         contents: Vec<u8>,
     }
 
-    /// Reads an archive as the kernel's `init/initramfs.c` does: fixed fields, names and contents on multiples of 4.
+    /// Reads an archive as the kernel's `init/initramfs.c` does: fixed fields, with names and contents aligned to 4
+    /// bytes.
     fn unpack(bytes: &[u8]) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut at = 0;
@@ -194,7 +198,7 @@ mod tests {
 
     #[test]
     fn cpio_lists_the_same() {
-        // Under an emulator a program that is not there starts and fails.
+        // Under an emulator, a missing program starts and then fails.
         if !Command::new("cpio").arg("--version").output().is_ok_and(|output| output.status.success()) {
             eprintln!("cpio is not installed: its own listing is not compared");
             return;

@@ -1,7 +1,7 @@
 //! Frames: pieces of a byte stream with their kind, order, length and checksum. A raw serial port is unreliable: the firmware may write to it
 //! before the kernel runs, and a full buffer may lose bytes.
 
-/// The beginning of a frame. It does not occur in text: its first byte is invalid in UTF-8.
+/// The beginning of a frame. This sequence does not occur in text: its first byte is invalid in UTF-8.
 const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
 /// Magic, kind, sequence number, length.
 const HEAD: usize = 4 + 1 + 4 + 4;
@@ -14,7 +14,7 @@ pub const LARGEST: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
 #[repr(u8)]
 pub enum Kind {
-    /// The machine is up and about to run the program; no payload.
+    /// The machine has booted and is about to run the program; no payload.
     Started = b's',
     /// Standard output of the program.
     Output = b'o',
@@ -24,16 +24,16 @@ pub enum Kind {
     Record = b'r',
     /// A message for the host to report, such as a failed mount.
     Note = b'n',
-    /// The end: how the program ended, as a line of `exit N` or `signal N`.
+    /// The exit status of the program, as a line of `exit N` or `signal N`.
     Ended = b'x',
 }
 
-/// One frame, whole and checked.
+/// One complete, verified frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it carries.
+    /// The kind of its contents.
     pub kind: Kind,
-    /// 0 for the first frame of a stream, incremented for each further one.
+    /// 0 for the first frame of a stream, incremented for each subsequent one.
     pub number: u32,
     /// Its payload, at most [`LARGEST`] bytes.
     pub payload: Vec<u8>,
@@ -87,7 +87,7 @@ impl Reader {
         while at < self.pending.len() {
             match read(&self.pending[at..]) {
                 Read::Frame(frame, used) => {
-                    // A number below the expected one is a frame of another stream: nothing is known to be lost.
+                    // A number below the expected one belongs to a frame of another stream: no loss is known.
                     self.lost = self.lost.saturating_add(frame.number.saturating_sub(self.expected));
                     self.expected = frame.number.wrapping_add(1);
                     frames.push(frame);
@@ -111,7 +111,7 @@ impl Reader {
         self.lost
     }
 
-    /// The first bytes outside of any frame.
+    /// The first bytes outside any frame.
     pub fn noise(&self) -> &[u8] {
         &self.noise
     }
@@ -119,9 +119,9 @@ impl Reader {
 
 enum Read {
     Frame(Frame, usize),
-    /// It may become a frame.
+    /// The bytes may become a frame.
     More,
-    /// The first byte belongs to none.
+    /// The first byte belongs to no frame.
     Noise,
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_the_one_of_zip() {
-        // The check value of CRC-32/ISO-HDLC in every catalogue of checksums.
+        // The check value of CRC-32/ISO-HDLC in all catalogs of checksums.
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(b""), 0);
     }
@@ -172,7 +172,7 @@ mod tests {
         let mut stream = encode(Kind::Started, &mut number, b"");
         stream.extend(encode(Kind::Record, &mut number, &record));
         let mut reader = Reader::new();
-        // As a serial port brings it: a few bytes at a time.
+        // As received from a serial port: a few bytes at a time.
         let frames: Vec<Frame> = stream.chunks(13).flat_map(|bytes| reader.take(bytes)).collect();
         assert_eq!(frames[0].kind, Kind::Started);
         let arrived: Vec<u8> = frames[1..].iter().flat_map(|frame| frame.payload.clone()).collect();

@@ -1,4 +1,4 @@
-//! Communication between a host and a virtual machine with linespeed as its first program: the initial file system, instructions on the kernel
+//! Communication between a host and a virtual machine with linespeed as its init: the initial file system, instructions on the kernel
 //! command line, and frames over a serial port for all results.
 
 #![warn(unreachable_pub)]
@@ -12,7 +12,7 @@ pub use cpio::{Archive, TooLong, first_file_system};
 pub use frame::{Frame, Kind, LARGEST, Reader, crc32, encode};
 pub use orders::Orders;
 
-/// Where the program writes its record, in the machine.
+/// The path of the program's record in the machine.
 pub const RECORD: &str = "/record.json";
 
 /// Replaces linespeed's arguments: the machine counts primes as requested by the host over the serial port.

@@ -1,7 +1,8 @@
 //! Instructions for a machine of the lab, on the kernel command line:
 //! `linespeed.args=run,numa,--quick linespeed.channel=ttyS1 linespeed.offline=2,3 linespeed.emulated`.
 //!
-//! The kernel treats names with a dot as parameters of modules and does not pass them on; the first process reads them from `/proc/cmdline`.
+//! The kernel treats names with a dot as module parameters and does not pass them to init, which reads them from
+//! `/proc/cmdline`.
 
 /// The instructions for the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Orders {
     pub arguments: Vec<String>,
     /// The serial port for results, a name in `/dev`.
     pub channel: String,
-    /// CPUs to take offline before it runs, as numbers.
+    /// Numbers of the CPUs to take offline before linespeed runs.
     pub offline: Vec<u32>,
     /// Whether the machine is emulated.
     pub emulated: bool,
@@ -19,14 +20,14 @@ pub struct Orders {
 const ARGUMENTS: &str = "linespeed.args";
 const CHANNEL: &str = "linespeed.channel";
 const OFFLINE: &str = "linespeed.offline";
-/// Also read by `machine::virtualization`, which must recognize an emulated machine.
+/// Also read by `machine::virtualization`, which has to recognize emulated machines.
 const EMULATED: &str = "linespeed.emulated";
 
 impl Orders {
-    /// As parameters for the kernel command line.
+    /// Formats the orders as parameters for the kernel command line.
     pub fn parameters(&self) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(|argument| encode(argument)).collect();
-        // A list of no arguments differs from one empty argument.
+        // An empty list of arguments differs from one empty argument.
         let mut text = format!("{CHANNEL}={}", encode(&self.channel));
         if !arguments.is_empty() {
             text.push_str(&format!(" {ARGUMENTS}={}", arguments.join(",")));
@@ -41,11 +42,11 @@ impl Orders {
         text
     }
 
-    /// From the kernel command line.
+    /// Parses orders from the kernel command line.
     ///
     /// # Errors
     ///
-    /// The missing or invalid parameter.
+    /// A parameter is missing or invalid.
     pub fn read(line: &str) -> Result<Self, String> {
         let words = || line.split_ascii_whitespace();
         let value = |name: &str| words().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -68,7 +69,8 @@ impl Orders {
     }
 }
 
-/// An argument with every character that the kernel's parser or the comma separator could affect encoded as `%XX`; an empty one is `%`.
+/// Encodes an argument: every character that would affect the kernel's parser or the comma separator becomes `%XX`; an
+/// empty argument becomes `%`.
 fn encode(text: &str) -> String {
     if text.is_empty() {
         return "%".to_owned();

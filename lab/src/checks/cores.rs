@@ -1,4 +1,4 @@
-//! The matrix of CPUs: every pair is there, its line on the nodes of both in turn, handed over in both ways.
+//! The matrix of CPUs: every pair is present, with its line on the node of each CPU, handed over by both methods.
 
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +8,10 @@ use record::{Handover, Measurement, Record, metrics};
 use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
 
-/// A pair and the node on which its line lay.
+/// A pair and the node of its line.
 type Line = ((u32, u32), Option<u64>);
 
-/// Holds the matrix against the shape's CPUs and nodes.
+/// Compares the matrix with the shape's CPUs and nodes.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let metric = metrics::CORE_TO_CORE_LATENCY;
     let mut pairs: BTreeMap<(u32, u32), BTreeSet<Option<u64>>> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         pairs.entry(pair).or_default().insert(home);
         let way = Handover::of_measurement(cell).map_or("untold", Handover::word);
         if !ways.entry((pair, home)).or_default().insert(way) {
-            verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} by {way} are told once"), || {
+            verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} by {way} occur once"), || {
                 "twice".to_owned()
             });
         }
@@ -43,7 +43,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     verdicts.complete(
         record,
         "core-to-core",
-        format!("{metric}: each line is handed over in both ways"),
+        format!("{metric}: each line is handed over by both methods"),
         &half,
     );
     let online = shape.online();
@@ -62,7 +62,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     for (pair, homes) in &pairs {
         let nodes = homes_of(shape, *pair);
         if !nodes.is_empty() {
-            verdicts.equal(&format!("nodes on which the line of CPUs {pair:?} lay"), &nodes, homes);
+            verdicts.equal(&format!("nodes of the line of CPUs {pair:?}"), &nodes, homes);
         }
     }
 }
@@ -74,7 +74,7 @@ fn pair(cell: &Measurement) -> Option<(u32, u32)> {
     Some((a.min(b), a.max(b)))
 }
 
-/// The nodes of a pair's CPUs, of those that have memory.
+/// The nodes of a pair's CPUs, if they have memory.
 fn homes_of(shape: &Shape, pair: (u32, u32)) -> BTreeSet<Option<u64>> {
     let of = |cpu: u32| shape.nodes.iter().position(|node| node.cpus.contains(cpu));
     let nodes = [of(pair.0), of(pair.1)].into_iter().flatten();
@@ -114,7 +114,7 @@ mod tests {
             found(&[(0, 1, 0), (0, 2, 0), (1, 2, 0), (0, 3, 0)]).contains("no other pair: found [(0, 3)]")
         );
         assert!(found(&[(0, 1, 0), (0, 2, 1), (1, 2, 0)]).contains("line of CPUs (0, 2) lay"));
-        assert!(found(&[(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]).contains("told once: found twice"));
+        assert!(found(&[(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]).contains("occur once: found twice"));
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         drop(cells.pop());
         let wrong = checked(cells);
         assert!(
-            wrong.contains("in both ways: found 1 missing: (1, 2) with home Some(0) has {\"cas\"}"),
+            wrong.contains("by both methods: found 1 missing: (1, 2) with home Some(0) has {\"cas\"}"),
             "{wrong}"
         );
     }

@@ -1,16 +1,16 @@
-//! Declared instructions and IPC against counted ones, on a machine whose PMU counts exactly what it executes: an
-//! instruction a cycle.
+//! Compares declared instructions and IPC with counted ones, on a machine whose PMU counts exactly the executed
+//! instructions, one per cycle.
 
 use record::{Label, Record, detail, metrics};
 
 use super::verdicts::Verdicts;
 
-/// Workloads whose instructions are declared and which run nothing else.
+/// Workloads with declared instructions that run nothing else.
 const EXACT: [&str; 3] = ["primes", "cpu-bound", "nop"];
-/// How far the two may lie apart: interrupts run on the same processor.
+/// Allowed difference between the two, because interrupts run on the same processor.
 const APART: f64 = 0.01;
 
-/// Holds the declarations against the counts.
+/// Compares the declarations with the counts.
 pub fn check(record: &Record, verdicts: &mut Verdicts) {
     for workload in EXACT {
         let ipc = |source: &str| {

@@ -1,11 +1,12 @@
-//! Places in the record and what they must hold, from a shape's `[expect]`:
-//! `"machine.counts.packages" = 2`. A part of a place is a field's name, a number in a list, or `*` for a list of all.
+//! Paths in the record and their expected values, from a shape's `[expect]`: `"machine.counts.packages" =
+//! 2`. A part of a path is a field name, an index in a list, or `*` for a list of all
+//! elements.
 
 use serde_json::Value;
 
 use super::verdicts::Verdicts;
 
-/// Looks each place up.
+/// Looks up each path.
 pub fn check(expect: &toml::Table, json: &[u8], verdicts: &mut Verdicts) {
     let Ok(record) = serde_json::from_slice::<Value>(json) else { return };
     for (place, expected) in expect {
@@ -15,7 +16,7 @@ pub fn check(expect: &toml::Table, json: &[u8], verdicts: &mut Verdicts) {
     }
 }
 
-/// What stands at a place; null where there is nothing.
+/// The value at a path; null if absent.
 fn look_up(value: &Value, place: &str) -> Value {
     let (part, rest) = match place.split_once('.') {
         Some((part, rest)) => (part, Some(rest)),

@@ -1,4 +1,4 @@
-//! What is wrong with a machine of purpose must be found, before everything else and with its loss; what cannot be known
+//! Deliberate faults of a machine must be found, before any other finding and with the correct loss; unknowable facts
 //! must not be claimed.
 
 use record::Record;
@@ -7,7 +7,7 @@ use record::difference::Verdict;
 use super::verdicts::Verdicts;
 use crate::shape::Check;
 
-/// Holds the record's findings against what the shape says of them.
+/// Compares the record's findings with the expectations of the shape.
 pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
     let findings = record.diagnosis.findings.as_slice();
     let names = |found: &[record::diagnosis::Finding]| {
@@ -25,8 +25,9 @@ pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
             _ => None,
         };
         let near = share.is_some_and(|share| (share - loss).abs() <= loss / 3.0);
-        verdicts
-            .hold(near, format!("{first} tells a loss within a third of {loss}"), || format!("{reported:?}"));
+        verdicts.hold(near, format!("{first} reports a loss within a third of {loss}"), || {
+            format!("{reported:?}")
+        });
     }
     for rule in &wanted.silent {
         let claimed = findings.iter().find(|finding| finding.rule == *rule);

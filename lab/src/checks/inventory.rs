@@ -1,11 +1,11 @@
-//! What every shape says of itself: CPUs, cores, packages, nodes, distances, memory devices.
+//! The properties declared by every shape: CPUs, cores, packages, nodes, distances, memory devices.
 
 use record::{CpuList, Record};
 
 use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
-/// Holds the inventory against the shape.
+/// Compares the inventory with the shape.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let machine = &record.machine;
     let (cpus, online) = (shape.cpus, shape.online());
@@ -45,7 +45,7 @@ fn nodes(shape: &Shape, online: &CpuList, record: &Record, verdicts: &mut Verdic
         };
         let cpus = node.cpus.intersection(online);
         verdicts.equal(&format!("CPUs of node {id}"), cpus.to_string(), found.cpus.to_string());
-        // The kernel keeps some for itself; a node that has some must not lose most of it.
+        // The kernel reserves some memory; a node with memory must not lose most of it.
         let bytes = found.bytes.unwrap_or(0);
         let whole = if node.bytes == 0 { bytes == 0 } else { bytes <= node.bytes && bytes > node.bytes / 2 };
         let reported = record::units::bytes(node.bytes);
@@ -74,7 +74,7 @@ fn memory_devices(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             speeds,
             [found.rated_mt_s, found.configured_mt_s],
         );
-        verdicts.equal(&format!("maker of {slot}"), &device.vendor, &found.vendor);
+        verdicts.equal(&format!("vendor of {slot}"), &device.vendor, &found.vendor);
         verdicts.equal(&format!("part number of {slot}"), &device.part, &found.part);
     }
 }

@@ -1,4 +1,4 @@
-//! Holds a machine's record against its shape. One file for each kind of thing that is looked at.
+//! Compares a machine's record with its shape. There is one file for each kind of check.
 
 mod cores;
 mod counted;
@@ -16,7 +16,7 @@ pub use verdicts::Verdicts;
 
 use crate::shape::Shape;
 
-/// Everything that the shape says, and what must hold of each measurement that was asked for.
+/// Checks all declarations of the shape, and the required properties of each requested measurement.
 pub fn check_all(shape: &Shape, json: &[u8]) -> Verdicts {
     let mut verdicts = Verdicts::default();
     let record = match Record::from_json(json) {
@@ -122,7 +122,10 @@ mod tests {
         );
         record.coverage.push(record::Coverage::degraded("core-to-core", "out of time after 5 of 6 pairs"));
         let (held, unsure, line) = reported(&record, &missing);
-        assert!(held && unsure && line.starts_with("too busy to tell: 6 pairs: 1 missing"), "{line}");
+        assert!(
+            held && unsure && line.starts_with("inconclusive (host too busy): 6 pairs: 1 missing"),
+            "{line}"
+        );
         assert_eq!(reported(&record, &[]), (true, false, String::new()));
     }
 

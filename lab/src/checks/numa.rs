@@ -1,5 +1,5 @@
-//! The matrices of nodes: every cell is there, and the memory of each lay where it says; so is the time per element of each
-//! loop from each node to each, where the run was no quick one.
+//! The matrices of nodes: every cell is present, and its memory was on the stated node. The same applies to the time
+//! per element of each loop from each node to each node, unless the run was quick.
 
 use record::Label;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use record::{Measurement, Record, RunMode, metrics};
 use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
 
-/// Holds both matrices against the shape's nodes: rows are those with CPUs online, columns those with memory.
+/// Compares both matrices with the shape's nodes: rows are nodes with online CPUs, columns are nodes with memory.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let online = shape.online();
     let numbered = || shape.nodes.iter().enumerate();
@@ -42,14 +42,14 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         verdicts.complete(record, "numa", size, &missing);
         verdicts.hold(foreign.is_empty(), format!("{metric} has no other cell"), || format!("{foreign:?}"));
         let twice = cells.values().filter(|of_place| of_place.len() > 1).count();
-        verdicts.equal(&format!("cells of {metric} told twice"), 0, twice);
+        verdicts.equal(&format!("duplicate cells of {metric}"), 0, twice);
         for ((from, to), cell) in cells.iter().filter_map(|(at, all)| Some((at, all.first()?))) {
             check_placed(cell, &format!("{metric} from {from}"), *to, verdicts);
         }
     }
 }
 
-/// What has a cell for each node that asks and each node's memory.
+/// A result with a cell for each requesting node and each node's memory.
 #[derive(Clone, Copy)]
 enum Matrix {
     /// A metric between nodes.
@@ -75,7 +75,7 @@ impl Matrix {
         }
     }
 
-    /// The node that asks, and that of the memory.
+    /// The requesting node, and the node of the memory.
     fn find_place(self, shape: &Shape, m: &Measurement) -> Option<(u64, u64)> {
         match self {
             Matrix::Nodes(_) => m.labels.count(Label::From).zip(m.labels.count(Label::To)),
@@ -132,7 +132,7 @@ mod tests {
     fn pages_that_lay_elsewhere_or_were_never_asked_about_are_not_passed_over() {
         let cells = [(0, 0), (1, 0)];
         let elsewhere = found(&cells, |cell| cell.with_detail(detail::ON_NODE, 0.98));
-        assert!(elsewhere.contains("from 1: its pages lay on node 0: found share Some(0.98)"), "{elsewhere}");
+        assert!(elsewhere.contains("from 1: its pages are on node 0: found share Some(0.98)"), "{elsewhere}");
         assert!(found(&cells, |cell| cell.with_detail(detail::PAGES, 0)).contains("of Some(0) pages"));
         let silent = |mut cell: Measurement| {
             cell.detail = record::Detail::default();

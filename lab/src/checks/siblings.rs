@@ -1,4 +1,4 @@
-//! What a sibling is worth: one figure for each core and workload that was tried, taken on that core's CPUs.
+//! SMT yield: one result for each tested core and workload, measured on that core's CPUs.
 
 use record::Label;
 use record::detail;
@@ -9,7 +9,7 @@ use record::{CpuList, Record, State, metrics};
 use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
-/// Holds the figures against the shape's cores.
+/// Compares the results with the shape's cores.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let metric = metrics::SMT_YIELD;
     let online = shape.online();
@@ -28,7 +28,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             continue;
         };
         let once = cores.entry(core).or_default().insert(workload);
-        verdicts.hold(once, format!("{workload} on core {core} is told once"), || "twice".to_owned());
+        verdicts.hold(once, format!("{workload} on core {core} occurs once"), || "twice".to_owned());
         let reported = figure.detail.get(detail::CPUS).unwrap_or("");
         let cpus: CpuList = reported.parse().unwrap_or_default();
         let expected = cpus.first().map(|cpu| of_core(cpu - cpu % threads)).unwrap_or_default();
@@ -39,15 +39,16 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         );
     }
     if !with_siblings {
-        verdicts.equal("cores with a yield of siblings", 0, cores.len());
+        verdicts.equal("cores with an SMT yield", 0, cores.len());
         let impossible = record
             .coverage
             .iter()
             .any(|entry| entry.topic() == "smt-yield" && entry.state == State::Impossible);
-        verdicts.hold(impossible, "without siblings the coverage says so", || "nothing of it".to_owned());
+        verdicts
+            .hold(impossible, "without siblings, the coverage reports this", || "nothing of it".to_owned());
         return;
     }
-    verdicts.hold(!cores.is_empty(), "a core's yield of siblings is told", || "none".to_owned());
+    verdicts.hold(!cores.is_empty(), "the SMT yield of a core is reported", || "none".to_owned());
     let all: BTreeSet<&str> = cores.values().flatten().copied().collect();
     for (core, workloads) in &cores {
         let missing: Vec<_> = all.difference(workloads).collect();
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn each_core_that_was_tried_ran_every_workload_on_its_own_cpus() {
         assert_eq!(found(&[(0, "nop", "0-1"), (1, "nop", "2-3")], 2), "");
-        assert!(found(&[], 2).contains("a core's yield of siblings is told"));
+        assert!(found(&[], 2).contains("the SMT yield of a core is reported"));
         assert!(found(&[(0, "nop", "1-2")], 2).contains("CPUs of one core: found CPUs \"1-2\""));
         assert!(
             found(&[(0, "nop", "0-1"), (0, "pi", "0-1"), (1, "nop", "2-3")], 2).contains("[\"pi\"] missing")
@@ -88,7 +89,7 @@ mod tests {
     #[test]
     fn without_siblings_there_is_no_yield_and_the_coverage_says_why() {
         let silent = found(&[], 1);
-        assert!(silent.contains("the coverage says so"), "{silent}");
+        assert!(silent.contains("the coverage reports this"), "{silent}");
         let mut reported = record(Vec::new());
         reported.coverage.push(Coverage::impossible("smt-yield", "no core has two siblings"));
         assert_eq!(wrong(|verdicts| check(&shape("", 1), &reported, verdicts)), "");

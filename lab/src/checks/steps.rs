@@ -1,4 +1,4 @@
-//! Scaling: each workload from one CPU to all, on CPUs that the machine has, each step once.
+//! Scaling: each workload from one CPU to all, on existing CPUs, each step once.
 
 use record::Label;
 use record::detail;
@@ -9,7 +9,7 @@ use record::{CpuList, Record, metrics};
 use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
-/// Holds the steps against the shape's CPUs.
+/// Compares the steps with the shape's CPUs.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let online = shape.online();
     let mut steps: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
@@ -23,16 +23,17 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         };
         let once = steps.entry((workload, placement)).or_default().insert(threads);
         verdicts
-            .hold(once, format!("{workload} {placement} on {threads} is told once"), || "twice".to_owned());
+            .hold(once, format!("{workload} {placement} on {threads} occurs once"), || "twice".to_owned());
         let reported = figure.detail.get(detail::CPUS).unwrap_or("");
         let cpus: CpuList = reported.parse().unwrap_or_default();
         verdicts.hold(
             cpus.len() as u64 == threads && cpus.is_subset(&online),
-            format!("{workload} {placement} on {threads} ran on as many CPUs online"),
+            format!("{workload} {placement} on {threads} ran on the same number of online CPUs"),
             || format!("CPUs {reported:?}"),
         );
     }
-    verdicts.hold(!steps.is_empty(), "some workload's scaling is told", || "none".to_owned());
+    verdicts
+        .hold(!steps.is_empty(), "the scaling of at least one workload is reported", || "none".to_owned());
     let all = online.len() as u64;
     for ((workload, _), counts) in steps.iter().filter(|((_, placement), _)| *placement == "cores-first") {
         let ends = (counts.first().copied(), counts.last().copied());
@@ -59,9 +60,9 @@ mod tests {
     #[test]
     fn steps_go_from_one_cpu_to_all_that_are_online() {
         assert_eq!(found(&[(1, "0"), (2, "0-1"), (3, "0-2")]), "");
-        assert!(found(&[]).contains("some workload's scaling is told"));
+        assert!(found(&[]).contains("the scaling of at least one workload is reported"));
         assert!(found(&[(1, "0"), (2, "0-1")]).contains("(Some(1), Some(3)): found (Some(1), Some(2))"));
         assert!(found(&[(1, "0"), (3, "0-1,3")]).contains("found CPUs \"0-1,3\""));
-        assert!(found(&[(1, "0"), (3, "0-1")]).contains("as many CPUs online"));
+        assert!(found(&[(1, "0"), (3, "0-1")]).contains("the same number of online CPUs"));
     }
 }

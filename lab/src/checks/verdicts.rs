@@ -1,44 +1,44 @@
-//! What was looked at in a record, and whether it is as it should be.
+//! The checks of a record, and their outcomes.
 
 use record::detail;
 use record::{Coverage, Measurement, Record, Template};
 
-/// The share of a figure's pages that must lie where it says.
+/// The share of a result's pages that must be on the stated node.
 const PLACED: f64 = 0.99;
 
-/// Whether something is as it should be.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Held,
     Not,
-    /// Cells are missing, and the record says that time ended or that the CPUs did not run at the same time: a busy
-    /// host, not a fault.
+    /// Cells are missing, and the record reports that time was over or that the CPUs did not run at the same time: a
+    /// busy host, not a fault.
     Unsure,
 }
 
-/// What was looked at, and whether it is as it should be.
+/// The checks and their outcomes.
 #[derive(Debug, Default)]
 pub struct Verdicts {
     all: Vec<(Verdict, String)>,
 }
 
-/// Why a record has cells missing because their CPUs were somebody else's.
+/// Reasons for missing cells that are due to other processes on the host.
 const BUSY: [Template; 4] = [
     Coverage::TIME_ENDED,
     Coverage::NO_PAIR_AT_ONCE,
     Coverage::PAIRS_NOT_AT_ONCE,
     Coverage::MOST_TELLING_FIRST,
 ];
-/// Most things that did not hold which are told one by one.
+/// Maximum number of failed checks listed one by one.
 const MOST_LINES: usize = 20;
 
 impl Verdicts {
-    /// All that a trial looked at held, or not, in its own words.
+    /// The outcome of a trial, in its own words.
     pub fn of_trial(held: bool, said: &str) -> Self {
         Self { all: vec![(if held { Verdict::Held } else { Verdict::Not }, said.to_owned())] }
     }
 
-    /// `what` must hold; `found` says what is there instead.
+    /// `what` must hold; `found` returns the actual value.
     pub(super) fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
         let what = what.into();
         self.all.push(match held {
@@ -47,7 +47,7 @@ impl Verdicts {
         });
     }
 
-    /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
+    /// No cell of `measurement` may be missing, unless the record reports that the host was too busy.
     pub(super) fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
         let mut reported = record.coverage.iter().filter(|entry| entry.topic() == measurement);
         let busy = reported.find(|entry| BUSY.iter().any(|reason| entry.is_for(reason)));
@@ -66,32 +66,32 @@ impl Verdicts {
         self.hold(expected == found, format!("{what} is {expected:?}"), || format!("{found:?}"));
     }
 
-    /// Whether nothing was found wrong, and there was something to look at.
+    /// Whether no check failed, and at least one check was made.
     pub fn held(&self) -> bool {
         !self.all.is_empty() && self.all.iter().all(|(verdict, _)| *verdict != Verdict::Not)
     }
 
-    /// Whether something could not be told because the host was too busy.
+    /// Whether a check was inconclusive because the host was too busy.
     pub fn unsure(&self) -> bool {
         self.all.iter().any(|(verdict, _)| *verdict == Verdict::Unsure)
     }
 
-    /// How many held.
+    /// The number of passed checks.
     pub fn count_held(&self) -> usize {
         self.all.iter().filter(|(verdict, _)| *verdict == Verdict::Held).count()
     }
 
-    /// How many there are.
+    /// The number of checks.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// What did not hold, and what did where that is asked for.
+    /// The failed checks, and the passed checks if requested.
     pub fn lines(&self, verbose: bool) -> Vec<String> {
         let reported = |(verdict, what): &(Verdict, String)| match verdict {
             Verdict::Held => verbose.then(|| format!("held: {what}")),
             Verdict::Not => Some(format!("not: {what}")),
-            Verdict::Unsure => Some(format!("too busy to tell: {what}")),
+            Verdict::Unsure => Some(format!("inconclusive (host too busy): {what}")),
         };
         let mut lines: Vec<String> = self.all.iter().filter_map(reported).collect();
         if !verbose && lines.len() > MOST_LINES {
@@ -103,12 +103,12 @@ impl Verdicts {
     }
 }
 
-/// Holds what a figure says of its memory: that pages were asked about, and that they lay on `node`.
+/// Checks a result's memory: pages were queried, and they are on `node`.
 pub(super) fn check_placed(figure: &Measurement, what: &str, node: u64, verdicts: &mut Verdicts) {
     let (on_node, pages) = (figure.detail.get(detail::ON_NODE), figure.detail.get(detail::PAGES));
     verdicts.hold(
         on_node.is_some_and(|share| share >= PLACED) && pages.is_some_and(|pages| pages >= 1),
-        format!("{what}: its pages lay on node {node}"),
+        format!("{what}: its pages are on node {node}"),
         || format!("share {on_node:?} of {pages:?} pages"),
     );
 }

@@ -1,4 +1,4 @@
-//! A shape's file, read and checked; what is wrong with it is told with its line.
+//! Reads and checks a shape file; errors contain the line number.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use super::{Architecture, MemoryDevice, Node, Shape};
 
-/// A shape that cannot be used: file, line and why.
+/// An invalid shape: file, line and reason.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {why}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ShapeError {
@@ -17,12 +17,12 @@ pub struct ShapeError {
     why: String,
 }
 
-/// Most CPUs: what QEMU's `virt` can have.
+/// Maximum number of CPUs of QEMU's `virt`.
 const MOST_CPUS: u32 = 512;
-/// 10 is local, 255 is "cannot be reached", which QEMU takes for "no entry".
+/// 10 is local, 255 means "unreachable", which QEMU interprets as "no entry".
 const DISTANCES: std::ops::RangeInclusive<u32> = 10..=254;
 
-/// How long a run may take unless the shape says otherwise.
+/// The default time limit of a run.
 pub(super) fn usual_seconds() -> u64 {
     300
 }
@@ -35,10 +35,10 @@ pub(super) fn read_mib<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Err
 fn whole_mib(text: &str) -> Result<u64, String> {
     let bytes = units::parse_bytes(text).map_err(|why| format!("memory: {why}"))?;
     let whole = bytes > 0 && bytes % (1 << 20) == 0;
-    if whole { Ok(bytes) } else { Err(format!("memory = {text:?} is no whole number of MiB")) }
+    if whole { Ok(bytes) } else { Err(format!("memory = {text:?} is not a whole number of MiB")) }
 }
 
-/// Where something is wrong: at a key, or at one of the list that it has.
+/// The position of an error: a key, or an element of its list.
 type Place = (&'static str, Option<usize>);
 
 impl Shape {
@@ -50,7 +50,7 @@ impl Shape {
         Self::parse(path, &text)
     }
 
-    /// Takes a file's text apart; `path` is for errors and the name.
+    /// Parses a file's text; `path` is used for errors and the name.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ShapeError> {
         let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let fail = |line, why| ShapeError { path: path.to_owned(), line, why };
@@ -64,7 +64,7 @@ impl Shape {
     }
 }
 
-/// The offset of a place in the text.
+/// The offset of a position in the text.
 fn find_place(text: &str, (key, index): Place) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     let value = table.get_ref().get(key)?;
@@ -72,20 +72,20 @@ fn find_place(text: &str, (key, index): Place) -> Option<usize> {
     Some(element.flatten().unwrap_or(value).span().start)
 }
 
-/// Whether a shape makes sense; otherwise where it does not, and why.
+/// Checks whether a shape is valid; otherwise returns the position and the reason.
 fn check(shape: &Shape) -> Result<(), (Place, String)> {
     let at = |key: &'static str| move |why: String| ((key, None), why);
     let cpus = shape.cpus;
     let count = cpus.count();
     if !(1..=MOST_CPUS).contains(&count) {
-        return Err(at("cpus")(format!("{count} CPUs; there can be 1 to {MOST_CPUS}")));
+        return Err(at("cpus")(format!("{count} CPUs; the allowed range is 1 to {MOST_CPUS}")));
     }
     let (without, what) = match shape.architecture {
         Architecture::X86_64 => (cpus.clusters, "clusters"),
         Architecture::Aarch64 => (cpus.dies, "dies"),
     };
     if without != 1 {
-        return Err(at("cpus")(format!("QEMU builds no {what} on {}", shape.architecture.name())));
+        return Err(at("cpus")(format!("QEMU does not support {what} on {}", shape.architecture.name())));
     }
     let all: CpuList = (0..count).collect();
     let mut placed = CpuList::new();
@@ -104,7 +104,7 @@ fn check(shape: &Shape) -> Result<(), (Place, String)> {
             return Err(at("")("no memory; write memory = \"1GiB\", or some for a node".to_owned()));
         }
         (true, true) => {
-            return Err(at("memory")("memory is that of the nodes here; leave this line out".to_owned()));
+            return Err(at("memory")("memory is defined by the nodes; remove this line".to_owned()));
         }
         _ => {}
     }
@@ -113,7 +113,7 @@ fn check(shape: &Shape) -> Result<(), (Place, String)> {
         check_device(device, shape.architecture).map_err(|why| (("memory_device", Some(index)), why))?;
     }
     match shape.kernel_parameters.iter().find(|word| word.contains(char::is_control)) {
-        Some(word) => Err(at("kernel_parameters")(format!("{word:?} is no kernel parameter"))),
+        Some(word) => Err(at("kernel_parameters")(format!("{word:?} is not a kernel parameter"))),
         None => Ok(()),
     }
 }
@@ -121,11 +121,11 @@ fn check(shape: &Shape) -> Result<(), (Place, String)> {
 fn check_node(node: &Node, all: &CpuList, placed: &CpuList) -> Result<(), String> {
     let twice = node.cpus.intersection(placed);
     if node.cpus.is_empty() && node.bytes == 0 {
-        Err("a node without CPUs and without memory is none".to_owned())
+        Err("a node needs CPUs or memory".to_owned())
     } else if !twice.is_empty() {
-        Err(format!("CPU {twice} is on an earlier node already"))
+        Err(format!("CPU {twice} is already on an earlier node"))
     } else if !node.cpus.is_subset(all) {
-        Err(format!("CPU {}: there are {all}", node.cpus.difference(all)))
+        Err(format!("CPU {} does not exist; there are {all}", node.cpus.difference(all)))
     } else {
         Ok(())
     }
@@ -133,13 +133,13 @@ fn check_node(node: &Node, all: &CpuList, placed: &CpuList) -> Result<(), String
 
 fn check_distances(table: &[Vec<u32>], nodes: usize) -> Result<(), String> {
     if table.len() != nodes || table.iter().any(|row| row.len() != nodes) {
-        return Err(format!("distances must be {nodes} rows of {nodes}, one for each node"));
+        return Err(format!("distances must be {nodes} rows of {nodes} numbers, one row per node"));
     }
     for (from, row) in table.iter().enumerate() {
         for (to, distance) in row.iter().enumerate() {
             if (from == to) != (*distance == 10) || !DISTANCES.contains(distance) {
                 return Err(format!(
-                    "distance {distance} from node {from} to node {to}: 10 is for the node itself, others are 11 to 254"
+                    "distance {distance} from node {from} to node {to}: use 10 for the node itself, 11 to 254 otherwise"
                 ));
             }
         }
@@ -149,9 +149,9 @@ fn check_distances(table: &[Vec<u32>], nodes: usize) -> Result<(), String> {
 
 fn check_offline(offline: &CpuList, all: &CpuList) -> Result<(), String> {
     if !offline.is_subset(all) {
-        return Err(format!("offline: there is no CPU {}", offline.difference(all)));
+        return Err(format!("offline: CPU {} does not exist", offline.difference(all)));
     }
-    if offline.contains(0) { Err("offline: the kernel keeps CPU 0".to_owned()) } else { Ok(()) }
+    if offline.contains(0) { Err("offline: CPU 0 must stay online".to_owned()) } else { Ok(()) }
 }
 
 fn check_device(device: &MemoryDevice, architecture: Architecture) -> Result<(), String> {
@@ -164,7 +164,7 @@ fn check_device(device: &MemoryDevice, architecture: Architecture) -> Result<(),
     }
     let texts = [Some(&device.locator), Some(&device.bank), device.vendor.as_ref(), device.part.as_ref()];
     match texts.into_iter().flatten().find(|text| text.is_empty() || text.len() > 64 || text.contains('\0')) {
-        Some(text) => Err(format!("{text:?}: names of memory devices have 1 to 64 characters")),
+        Some(text) => Err(format!("{text:?}: names of memory devices must have 1 to 64 characters")),
         None => Ok(()),
     }
 }
@@ -215,15 +215,15 @@ cpus = "2-3"
             ("cores = 2", "cores = 3", "two.toml:5: CPU 4-5 is on no node"),
             ("cores = 2", "cores = 0", "two.toml:5: 0 CPUs"),
             ("cores = 2", "cores = 4000000000", "two.toml:5: 4294967295 CPUs"),
-            ("cores = 2", "clusters = 2", "two.toml:5: QEMU builds no clusters on x86_64"),
-            ("\"2-3\"", "\"1-3\"", "two.toml:11: CPU 1 is on an earlier node"),
-            ("\"2-3\"", "\"2-9\"", "two.toml:11: CPU 4-9: there are 0-3"),
+            ("cores = 2", "clusters = 2", "two.toml:5: QEMU does not support clusters on x86_64"),
+            ("\"2-3\"", "\"1-3\"", "two.toml:11: CPU 1 is already on an earlier node"),
+            ("\"2-3\"", "\"2-9\"", "two.toml:11: CPU 4-9 does not exist"),
             ("\"2-3\"", "\"3-2\"", "two.toml:12: the range"),
             ("256MiB", "256.5KiB", "two.toml:10: memory"),
             ("memory = \"256MiB\"\n", "", "two.toml:1: no memory"),
-            ("[cpus]", "offline = \"0\"\n[cpus]", "two.toml:5: offline: the kernel keeps CPU 0"),
-            ("[cpus]", "offline = \"9\"\n[cpus]", "two.toml:5: offline: there is no CPU 9"),
-            ("[cpus]", "memory = \"1GiB\"\n[cpus]", "two.toml:5: memory is that of the nodes"),
+            ("[cpus]", "offline = \"0\"\n[cpus]", "two.toml:5: offline: CPU 0 must stay online"),
+            ("[cpus]", "offline = \"9\"\n[cpus]", "two.toml:5: offline: CPU 9 does not exist"),
+            ("[cpus]", "memory = \"1GiB\"\n[cpus]", "two.toml:5: memory is defined by the nodes"),
         ] {
             let text = TWO_NODES.replacen(from, to, 1);
             assert_ne!(text, TWO_NODES);

@@ -1,37 +1,41 @@
-//! Threads contending for one lock: how long those of one process waited for it between their runs, and how long they ran.
+//! Threads contending for one lock: the time for which threads of one process waited for it between their runs, and their
+//! run time.
 //!
-//! Threads that never ran belong to a pool without work, and waits of unrelated processes are no lock: the thread samples exclude both
+//! Threads that never ran belong to a pool without work, and waits of unrelated processes are not due to one lock: the thread samples
+//! exclude both
 //! (`measure/src/tasks/spells.rs`).
 
 use record::command_run::LockWaits;
 
 use super::Facts;
 
-/// With this many samples, it is known whether more than one thread ever wanted to run.
+/// Minimum number of samples to decide whether more than one thread ever wanted to run.
 pub(super) const FEW_LOOKS: f64 = 5.0;
-/// Minimum average number of threads that wait for a lock between their runs; with fewer there is no convoy.
+/// Minimum average number of threads that wait for a lock between their runs; with fewer threads, there is no convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Threads of the process that run or are ready, on average. If a lock limits a program, its holder is one of them.
+/// Minimum average number of running or ready threads of the process. If a lock limits a program, the lock's holder is
+/// one of these threads.
 const LEAST_ACTIVE: f64 = 0.25;
-/// Above this share of its CPUs all are busy: waiting threads then belong to a pool with enough to do, unless they wait for a mutex.
+/// Above this share, all of a process's CPUs count as busy: waiting threads then belong to a pool with enough work, unless they wait
+/// for a mutex.
 const ALL_AT_WORK: f64 = 0.9;
-/// A thread with this share of its time on a CPU never waits.
+/// A thread with at least this share of its time on a CPU never waits.
 const NEVER_WAITS: f64 = 0.85;
-/// Above this share of their waits, they wait for a mutex.
+/// Above this share of their waits, threads count as waiting for a mutex.
 const IN_MUTEX: f64 = 0.5;
 
-/// How threads of one process waited for locks.
+/// The waits for locks of one process's threads.
 pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
     facts.waits().get("lock")?.locks
 }
 
 /// Average number of threads that contend for a lock.
 pub(super) struct Convoy {
-    /// Those that wait for it.
+    /// Threads that wait for the lock.
     pub(super) waiters: f64,
-    /// Those of the same process that run or want to.
+    /// Threads of the same process that are running or ready to run.
     pub(super) active: f64,
-    /// Share of its CPU time in the kernel.
+    /// Share of the process's CPU time in the kernel.
     pub(super) kernel: f64,
 }
 
@@ -61,7 +65,7 @@ impl Convoy {
         Some(Self { waiters, active, kernel })
     }
 
-    /// Share of their time that its threads waited for it.
+    /// Share of their time for which the process's threads waited for the lock.
     pub(super) fn waited(&self) -> f64 {
         self.waiters / (self.waiters + self.active)
     }

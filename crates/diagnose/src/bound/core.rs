@@ -1,4 +1,4 @@
-//! What the cores waited for while they ran a command, by counters and ceilings.
+//! The causes for which cores waited while running a command, from counters and ceilings.
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
@@ -14,10 +14,10 @@ const LINE: f64 = 64.0;
 /// Cycles lost per mispredicted branch: 15 to 20 on cores since 2010 (Fog, microarchitecture.pdf, "Branch
 /// misprediction penalty").
 const MISPREDICT_CYCLES: f64 = 17.0;
-/// From this share of a bandwidth ceiling on, requests queue for memory.
+/// At or above this share of a bandwidth ceiling, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
-/// Memory traffic from its last-level cache misses, B/s of its run time, with the count.
+/// Memory traffic due to the command's last-level cache misses, B/s over its run time, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
@@ -76,7 +76,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
     let slots = facts.share("frontend-bound")?;
     let says = text!(verdict("front-end"), share = Value::Share(slots.value()));
-    let seen = text!("issue slots without an instruction {share}", share = slots);
+    let seen = text!("empty issue slots {share}", share = slots);
     let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
     Some(Cause::new(BoundBy::Frontend, share, says, "front-end").cite(seen, slots))
 }
@@ -92,10 +92,11 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
 }
 
-/// Other processes are named if they use at least this many CPUs.
+/// Minimum number of CPUs used by other processes for these to be listed.
 const LEAST_OTHERS: f64 = 0.1;
 
-/// If nothing stands out, it computes: counters show that it does not wait for memory.
+/// The verdict if nothing stands out: the command is compute-bound, since counters show that it does not wait for
+/// memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
     // This explains why it did not use more CPUs.
@@ -115,7 +116,7 @@ pub(super) fn known(facts: &Facts) -> Option<Text> {
     facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }
 
-/// Instructions per cycle, compared with what workloads reach here.
+/// Instructions per cycle, compared with those of workloads on this machine.
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     let Some((near, near_ipc, best, best_ipc)) = facts.ipc_of_workloads(ipc) else {
         return text!(verdict("ipc"), ipc = significant(ipc));

@@ -1,4 +1,5 @@
-//! How changes in its environment affected a command: what slows it down shows what it needs.
+//! Effects of changes in its environment on a command: a change that slows the command down shows a resource that it
+//! needs.
 
 use record::command_run::{Probe, ProbeKind};
 use record::diagnosis::BoundBy;
@@ -7,30 +8,32 @@ use record::{Text, text};
 
 use super::{Cause, Facts, detail, sampled, verdict};
 
-/// A change that matters: a program that needs the resource taken away loses more than the difference between two runs.
+/// Minimum ratio of a change that matters: a program that needs the removed resource loses more than the difference
+/// between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// The same for two or more threads that cost each other CPU time.
+/// The same for two or more threads that slow each other down.
 const MUCH_FASTER: f64 = 0.8;
-/// An experiment's result takes precedence over observations: its minimum share, from 5 % slower on.
+/// Minimum share of a cause shown by an experiment (at least 5 % slower), because experiments take precedence over
+/// observations.
 const LEAST_SHOWN: f64 = 0.65;
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     facts.probes().into_iter().find(|probe| probe.kind == kind)
 }
 
-/// A change that certainly slowed it.
+/// A change that certainly slowed the command.
 fn slower(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(low, _)| low > 1.0) && probe.ratio > SLOWER)
 }
 
-/// A change that certainly made it faster, by this factor.
+/// A change that certainly made the command faster, by this factor.
 fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
-/// Loss of bandwidth and of the last-level cache, if both slow it and their intervals overlap: which of them it needs is unresolved, and a
-/// working set beyond the caches needs both.
+/// The probes for bandwidth and for the last-level cache, if both slow the command and their intervals overlap: it is unresolved which of
+/// the two the command needs, and a working set larger than the caches needs both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
@@ -47,7 +50,7 @@ fn range(probe: &Probe) -> String {
     format!("{low:.2}× to {high:.2}×")
 }
 
-/// How much longer or shorter it took with a change.
+/// The change of the command's time, in words.
 fn changed(key: &str, probe: &Probe) -> Text {
     text!(verdict(key), ratio = Value::Factor(probe.ratio), range = range(probe))
 }
@@ -56,7 +59,8 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// What a program slowed by others needs from memory: from samples of its instructions if they are conclusive.
+/// The memory resource needed by a program that others slow down, from samples of its instructions if they are
+/// conclusive.
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
         Some(seen) => {
@@ -68,7 +72,7 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     }
 }
 
-/// Memory: bandwidth taken from it, or huge pages that save it page walks.
+/// Memory as the cause: the command is slower with less bandwidth, or faster with huge pages, which save page walks.
 pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     let spared = faster(facts, ProbeKind::HugePages, FASTER);
     let slowed = match alike(facts) {
@@ -94,7 +98,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// The last-level cache taken from it, if it does not lack bandwidth.
+/// The last-level cache as the cause, if the command does not lack bandwidth.
 pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     let probe = slower(facts, ProbeKind::Cache)?;
     let bandwidth = slower(facts, ProbeKind::Bandwidth);
@@ -105,7 +109,7 @@ pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// Its own threads: on fewer CPUs they slow each other less.
+/// The command's own threads as the cause: on fewer CPUs, they slow each other down less.
 pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     let probe = faster(facts, ProbeKind::FewerCpusTime, MUCH_FASTER)?;
     if facts.looks().most_active < 2 {
@@ -117,10 +121,10 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// Intervals this close to 1 show that it does not need what was changed.
+/// Intervals this close to 1 show that the command does not need the changed resource.
 const CLOSE: f64 = 0.1;
 
-/// What the memory probes show if none finds a need: no need, or no answer.
+/// The result of the memory probes if none finds a dependency: no dependency, or inconclusive.
 pub(super) fn without_need(facts: &Facts) -> Option<Text> {
     if memory(facts).is_some() || cache(facts).is_some() {
         return None;

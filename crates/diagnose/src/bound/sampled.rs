@@ -1,4 +1,4 @@
-//! What programs wait for in user mode, from samples of their instructions and registers.
+//! The causes for which programs wait in user mode, from samples of their instructions and registers.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{MemoryLevel, Sampled};
@@ -14,21 +14,21 @@ const ENOUGH: u64 = 30;
 const IN_ORDER: f64 = 0.5;
 /// Above this share of accesses with unknown addresses, the rest is inconclusive.
 const HIDDEN: f64 = 0.25;
-/// Shorter spinning is normal for any lock.
+/// A smaller share of spinning is normal for any lock.
 const SPINNING: f64 = 0.2;
-/// A smaller share of cache loads is normal: they overlap with the program's other work.
+/// A smaller share of cache loads is normal, because they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
 
 /// Smaller memory sizes are not reported, bytes.
 const LEAST_BYTES: f64 = 4096.0;
 
-/// Samples, if they are enough for a conclusion.
+/// The samples, if there are enough for a conclusion.
 fn enough(facts: &Facts) -> Option<Sampled> {
     let sampled = facts.time.detail.get(place::SAMPLED)?;
     (sampled.decoded() >= ENOUGH).then_some(sampled)
 }
 
-/// Adds the samples' evidence to other causes; `user`: the share of the time that they cover.
+/// Adds the samples' evidence to other causes; `user` is the share of the time that they cover.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
     // Counters, experiments and the probe are exact about memory: slots that do not wait for it are spent elsewhere.
@@ -43,20 +43,21 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     causes.extend(more.map(|cause| cause.cite(seen.clone(), detail("sampled"))));
 }
 
-/// What its user-mode samples show about memory, if memory accounts for a large share of them.
+/// Memory as the cause, if it accounts for a large share of the user-mode samples.
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far.share >= FIRST)?;
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
-/// The minimum share of its CPU time in which two of its threads ran simultaneously: only those take lines from each other. While any of them can
-/// run, this many do on average; with one and a half, two run together half the time, which is two thirds of their CPU time.
+/// The minimum share of the command's CPU time in which two of its threads ran simultaneously, since only these take cache lines from each
+/// other. It follows from the average number of running threads while any thread can run: with an average of 1.5, two threads run together
+/// half the time, which is two thirds of their CPU time.
 fn run_together(facts: &Facts) -> f64 {
     let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
-/// What remains unknown after sampling if nothing else stands out; `None` if there are too few samples.
+/// A note on causes that sampling cannot exclude, if nothing else stands out; `None` if there are too few samples.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
@@ -78,7 +79,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     Some(says)
 }
 
-/// Bytes to one digit of KiB, MiB or GiB: the estimate is based on few matching pairs of samples.
+/// Bytes rounded to one digit of KiB, MiB or GiB, because the estimate is based on few matching pairs of samples.
 fn first_digit(bytes: f64) -> f64 {
     let unit = 1024_f64.powf(bytes.max(1.0).log(1024.0).floor());
     let place = 10_f64.powf((bytes / unit).max(1.0).log10().floor());
@@ -90,7 +91,7 @@ fn who(facts: &Facts) -> Text {
     if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
 
-/// Loads served only by memory or a cache, if they take much of the time.
+/// Loads from memory or the last-level cache as the cause, if they use much of the time.
 fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
         let says = text!(verdict("streams"), who = who(facts), share = share(sampled.far));
@@ -124,8 +125,8 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     Some(Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together").of_kind(kind))
 }
 
-/// Samples count if they coincide within a window, in which threads that alternate at a lock may also coincide; they count at most for the time
-/// in which two ran simultaneously.
+/// Shared cache lines as the cause. Samples count if they coincide within a window, in which threads that alternate at a lock may also
+/// coincide; therefore, the share is limited to the time in which two threads ran simultaneously.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
     // A loop that spins is at such a line by its nature, and what to do is another.
     if sampled.spinning.share >= SPINNING {

@@ -1,4 +1,4 @@
-//! What bounds some processes of a recorded machine: the rules of `stat`, and the machine's probe.
+//! What limits selected processes of a recorded machine, from the rules of `stat` and the machine's probe.
 
 use record::diagnosis::{Bound, BoundBy};
 use record::live::{Interval, Process};
@@ -9,7 +9,7 @@ use super::machine::{Reference, counted, name, watched};
 use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
-/// What bounds processes with a command's results, given the activity of the whole machine.
+/// What limits processes with results like those of a command, given the activity of the whole machine.
 pub fn watched_service(
     measurements: Vec<Measurement>,
     interval: &Interval,
@@ -39,10 +39,10 @@ pub fn watched_service(
     Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
-/// A process that uses less of one CPU delays no other.
+/// A process that uses less than this share of a CPU does not delay others.
 const MUCH: f64 = 0.1;
 
-/// Which processes used the CPUs that it needed.
+/// Adds the processes that used the CPUs needed by the selected processes.
 fn say_who(own: &mut Bound, interval: &Interval) {
     let is_its = |process: &&Process| interval.threads.iter().any(|thread| thread.pid == process.pid);
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
@@ -54,7 +54,7 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     own.says.push(text!(verdict(if other.real_time { "who-real-time" } else { "who" }), who, share));
 }
 
-/// Above this share of time with tasks waiting for memory, its waits are due to a memory limit or lack of memory.
+/// Above this share of time with tasks waiting for memory, the waits are due to a memory limit or lack of memory.
 const PRESSED: f64 = 0.1;
 
 /// Tasks that wait for page reclaim appear to wait for a disk or to work in the kernel.
@@ -73,7 +73,7 @@ mod tests {
     use record::live::{CpuTimes, Thread};
     use record::{Label, Labels};
 
-    /// One second of one thread: on a CPU, ready without one, blocked.
+    /// One second of one thread: time on a CPU, in the run queue, and blocked.
     fn one_thread([cpu, runnable, blocked]: [f64; 3]) -> Vec<Measurement> {
         let place = || Labels::new().with_label(Label::Workload, "command");
         let states = [("user", cpu), ("system", 0.0), ("runnable", runnable), ("off-cpu", blocked)];

@@ -1,4 +1,4 @@
-//! Each cause on a record where it is the answer, and where its figures are missing.
+//! Tests each cause with a record for which it is the answer, and with a record without the necessary results.
 
 use proptest::prelude::*;
 use record::Label;
@@ -8,7 +8,7 @@ use record::{Labels, Record};
 use super::*;
 use crate::samples::measured;
 
-/// A command of one second on 8 CPUs: seconds in user mode, in the kernel, ready, off CPU.
+/// A command of one second on 8 CPUs: seconds in user mode, in the kernel, ready, and off-CPU.
 fn command(times: [f64; 4]) -> Record {
     let mut record = Record::new("0.1.0", String::new(), Vec::new());
     let place = || Labels::new().with_label(Label::Workload, "command");
@@ -56,7 +56,8 @@ fn bound(record: &Record) -> Option<Bound> {
     super::bound(&RecordIndex::new(record))
 }
 
-/// What a record is bound by; the sentences of the verdict have these codes, and their places show these figures.
+/// Checks the limiting cause of a record; the sentences of the verdict must have these codes, and their placeholders
+/// these values.
 #[track_caller]
 fn is_bound(record: &Record, by: BoundBy, codes: &[&str], figures: &[(&str, &str)]) -> Bound {
     let bound = bound(record).expect("there is a command");
@@ -336,7 +337,7 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
     }
 }
 
-/// What threads of one process waited for locks in a second, and how often the threads of all were found at work in 20 looks.
+/// Adds waits for locks of one process's threads within a second, and the number of active threads, summed over 20 samples.
 fn with_locks(record: Record, [blocked, mutex, active]: [f64; 3], at_work: u32) -> Record {
     let looks = format!(r#"{{"all": 20, "idle": 0, "active": {at_work}, "most_active": 4}}"#);
     let locks = format!(r#"{{"blocked": {blocked}, "mutex": {mutex}, "active": {active}}}"#);
@@ -353,7 +354,7 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
     };
     let figures = [("share", "50.0 %"), ("switches", "22,259")];
     let convoyed = is_bound(&convoy([2.0, 1.1, 2.0], 1.2), BoundBy::Lock, &["bound-lock"], &figures);
-    insta::assert_snapshot!(convoyed.says, @"Its threads waited for locks, or for each other, 50.0 % of their time (futex): 22,259 context switches per second.");
+    insta::assert_snapshot!(convoyed.says, @"Its threads spent 50.0 % of their time waiting for locks or for each other (futex): 22,259 context switches per second.");
     assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
     // All CPUs compute, which a pool with enough to do does, too: what they wait for must be a mutex.
     is_bound(&convoy([2.0, 1.9, 2.0], 0.1), BoundBy::Lock, &["bound-lock"], &figures);

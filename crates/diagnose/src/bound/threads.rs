@@ -1,4 +1,5 @@
-//! How a command's threads affected each other: one alone, one after the other, one longer than the others, all on one lock.
+//! Interactions of a command's threads: a single thread, one after the other, one longer than the others, all waiting for
+//! one lock.
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
@@ -11,15 +12,15 @@ use super::{Cause, Facts, detail, verdict};
 
 /// The place of each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
-/// Minimum number of idle CPUs that could have worked for it.
+/// Minimum number of idle CPUs that the command could have used.
 const LEAST_IDLE: f64 = 0.2;
-/// Up to this share of time waiting for CPUs, more CPUs do not help.
+/// If the share of time waiting for CPUs is at most this, more CPUs do not help.
 const MOST_WAITED: f64 = 0.1;
-/// One thread is the answer only if nothing explains more of it: the upper limit of its share.
+/// Upper limit of the share explained by a single thread, which is the answer only if no other cause explains more.
 const MOST_EXPLAINED: f64 = 0.6;
 
-/// How much of a program's CPU time was one thread's, or that of one thread at a time: from samples of its threads, independent of other
-/// programs; in records without them, from the CPUs it used.
+/// Whether most of a program's CPU time was used by one thread, or by one thread at a time: from samples of its threads, independent of
+/// other programs; in records without samples, from the number of CPUs used.
 pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
     let looks = facts.looks();
     if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
@@ -29,7 +30,7 @@ pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
         && facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0) >= LEAST_IDLE
 }
 
-/// Which CPUs were idle in the meantime.
+/// Describes the CPUs that were idle in the meantime.
 fn describe_idle(facts: &Facts, idle: f64) -> Text {
     let rest = facts.cpus - 1.0;
     if idle < LEAST_IDLE {
@@ -112,7 +113,8 @@ const STUCK: f64 = 0.01;
 /// Negligible activity: a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
 
-/// Threads blocked on a mutex that is never released: they never ran, and neither did most of the program.
+/// Threads blocked on a mutex that is never released: these threads never ran, and most other threads of the program
+/// did not run either.
 pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
     if stuck == 0 || facts.used() > STUCK || looks.active > 0 {

@@ -1,4 +1,4 @@
-//! Where the time of a command went: stopped externally, waiting, in the kernel, on too few CPUs.
+//! The use of a command's time: stopped externally, waiting, in the kernel, on too few CPUs.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{KernelTime, Sampled};
@@ -75,7 +75,7 @@ pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
 
-/// The same for display, as in all reports.
+/// The same value for display, as in all reports.
 pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
@@ -115,24 +115,24 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
-/// Minimum kernel time of a page fault and of a context switch, s: real ones take 0.5 to 2 µs (the latter in a guest), and 1 to 3 µs, or 15 µs if
+/// Minimum kernel time of a page fault and of a context switch, s: real ones take 0.5 to 2 µs (2 µs in a guest), and 1 to 3 µs, or 15 µs if
 /// a halted vCPU is woken.
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
 /// Minimum kernel time to start and end a process, s: 100 to 500 µs with an exec.
 const FORK: f64 = 100e-6;
-/// Above this share of the kernel's time, it counts as its main work.
+/// Above this share of the kernel's time, starting processes counts as its main work.
 const BEGINS: f64 = 0.25;
-/// Above this share of the kernel's time, they are named.
+/// Above this share of the kernel's time, page faults or context switches are mentioned.
 const NAMED: f64 = 0.1;
 
 /// The fewest kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// A kind is named above this share, which is lower for kinds that cause others.
+/// A kind of work is mentioned above this share, which is lower for kinds that cause others.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
-/// A kind in words, and what to do about it.
+/// A kind of work in words, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let (key, name) = match kind {
         BoundKind::Other(name) => ("system-call".to_owned(), name.clone()),

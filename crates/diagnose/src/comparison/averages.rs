@@ -1,4 +1,5 @@
-//! The average wake-up latency, the only value in other tools' output, compared with the mean in linespeed's records.
+//! The average wake-up latency, which is the only value in the output of some tools, compared with the mean in
+//! linespeed's records.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::figures::locate_figure;
 /// The metric of averages without their distributions.
 pub(super) const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
 
-/// Adds the mean of each of a record's distributions of wake-up latency, over all CPUs.
+/// Adds the mean over all CPUs of each wake-up latency distribution in a record.
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let only = OnlySizes::default();
     let names = RowNames::new(record, false, &only);
@@ -56,7 +57,8 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// How the averages of a row differ for reasons other than the machines; `None` without such a row or difference.
+/// Notes differences between the averages of a row that are not due to the machines; `None` without such a row or
+/// difference.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);

@@ -7,11 +7,11 @@ use record::{Doubt, Label, Measurement, Text, detail, text};
 use super::method;
 use crate::figures::locate_figure;
 
-/// Maximum number of samples in a comparison; beyond that only the interval is kept.
+/// Maximum number of samples in a comparison; if there are more, only the interval is kept.
 pub(crate) const MOST_SAMPLES: usize = 24;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
-/// With this many measurements, their medians are the samples; with fewer, all samples are pooled.
+/// With at least this many measurements, their medians are the samples; otherwise, all samples are pooled.
 const MANY: usize = 5;
 
 /// One result.
@@ -19,31 +19,32 @@ const MANY: usize = 5;
 pub(crate) struct Datum {
     /// Its value: the median, or the mean for values that add up.
     pub value: f64,
-    /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; beyond that only the interval is kept.
+    /// The underlying samples, or the medians over places, up to [`MOST_SAMPLES`]; if there are more, only the interval
+    /// is kept.
     pub samples: Vec<f64>,
-    /// The interval of the median, if it comes from something other than the samples.
+    /// The interval of the median, if it is not derived from the samples.
     pub interval: Option<(f64, f64)>,
-    /// How many samples.
+    /// Number of samples.
     pub n: u64,
-    /// What it summarizes, if that is more than one result.
+    /// The results that it summarizes, if more than one.
     pub over: Option<Text>,
     /// Its place in the record.
     pub from: String,
     /// Why it is unreliable.
     pub doubt: Option<Doubt>,
-    /// How another tool measured it; `None` for linespeed's own method or an equivalent one.
+    /// Another tool's method; `None` for linespeed's own method or an equivalent one.
     pub method: Option<String>,
     /// Unit.
     pub unit: String,
-    /// Why it is not comparable with anything.
+    /// Why the result is not comparable with any other.
     pub unfit: Option<Text>,
-    /// The settings of its recipe: other settings make it different work.
+    /// The recipe's settings; results with other settings are not comparable.
     pub settings: Option<String>,
-    /// Its command: another one is different work.
+    /// The command; results of other commands are not comparable.
     pub command: Option<String>,
-    /// Working set relative to the last-level caches, if that decides what was measured.
+    /// Working set relative to the last-level caches, if this determines the measured resource.
     pub size: Option<Size>,
-    /// Whether it was calculated from a program's declared work and its time, not counted.
+    /// Whether the result was calculated from a program's declared work and time instead of counted.
     pub declared: bool,
     /// Whether it is a share of time.
     share: bool,
@@ -103,7 +104,8 @@ impl Datum {
         }
     }
 
-    /// The mean over places of values that add up, such as shares of time, between the means of their interval ends. `None` without any.
+    /// The mean over places of additive values, such as shares of time, with the means of their interval ends as the interval. `None`
+    /// without any value.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
         let mut datum = Self::from_several(all, "CPUs")?;
         if all.len() < 2 {
@@ -187,7 +189,8 @@ impl Datum {
         }
     }
 
-    /// This divided by another, times a factor, with the deviation of both; if one is unreliable, so is the quotient.
+    /// This result divided by another, times a factor, with the combined deviation; the quotient is unreliable if
+    /// either result is.
     pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
         let deviation =
             self.log_deviation().zip(other.log_deviation()).map(|(this, other)| this.hypot(other));
@@ -200,7 +203,7 @@ impl Datum {
         }
     }
 
-    /// Samples alone.
+    /// A result that consists only of samples.
     #[cfg(test)]
     pub(crate) fn from_samples(samples: Vec<f64>) -> Self {
         let summary = Summary::from_samples(&samples);
@@ -227,7 +230,7 @@ impl Datum {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
-    /// Whether its uncertainty is as large as the value; shares of time, which are around 0, are always shown.
+    /// Whether its uncertainty is as large as the value; shares of time, which are often near 0, are always shown.
     pub(crate) fn is_withheld(&self) -> bool {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }
@@ -244,7 +247,7 @@ impl Datum {
     }
 }
 
-/// What the places of several results have in common.
+/// The common part of the places of several results.
 fn locate_all(all: &[&Measurement]) -> String {
     let Some((first, rest)) = all.split_first() else { return String::new() };
     let mut shared = (*first).clone();

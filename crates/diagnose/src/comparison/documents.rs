@@ -41,7 +41,7 @@ fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, va
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
-/// A cloud server by its lscpu and its cyclictest line.
+/// A cloud server, from its lscpu output and its cyclictest line.
 fn cloud(cpus: u32, l3: u64, hypervisor: &str, mhz: u64, load: f64, average_us: f64) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
@@ -129,7 +129,8 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     assert_eq!(claim.support, Support::Supported);
 }
 
-/// A load generator: CPUs, packages, its clock, what an element of lmbench's copy takes on its own and on other nodes, MT/s.
+/// A load generator: CPUs, packages, its clock, the time per element of lmbench's copy on the local node and on other nodes,
+/// MT/s.
 pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
@@ -323,7 +324,7 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
     assert!((product * why.unexplained.unwrap() / why.speed - 1.0).abs() < 1e-9, "{why:?}");
 }
 
-/// `7^999999` by bc: seconds, and the counts of perf, of the program or of the whole system.
+/// `7^999999` computed by bc: seconds, and perf's counts for the program or the whole system.
 pub(super) fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
     let mut record = empty();
     record.machine.processor.max_hz = Some(max_mhz * 1_000_000);
@@ -374,7 +375,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
         && claim.support == Support::NotSupported));
 }
 
-/// lmbench's copy of a machine of packages with several nodes each: (cpu, node, ns an element).
+/// lmbench's copy on a machine with several nodes per package: (cpu, node, ns per element).
 fn nodes(packages: u32, nodes: u32, cpus: u32, figures: &[(u32, u32, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.packages = Some(packages);

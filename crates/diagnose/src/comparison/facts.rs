@@ -1,4 +1,4 @@
-//! Facts from the inventory and conditions of records that can affect speed, and which of them differ.
+//! Facts from the inventory and conditions of records that can affect speed, and the differences between them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,13 +22,13 @@ pub(super) const OTHER_WORK: Template =
 /// The number of memory devices, with their size and type.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
-/// Facts by kind, the order in which differences are listed, and which follow from others.
+/// Facts by kind, the order in which differences are listed, and the facts that follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The key of CPU placement as set by the host. The frequency of each differs every time.
+/// The key of CPU placement by the host. The frequencies of placements differ every time.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
-/// How a record holds a fact.
+/// The form of a fact in a record.
 enum Source {
     /// The distinct values of the fact, formatted like this.
     At(fn(&Json) -> Option<String>),
@@ -41,7 +41,7 @@ enum Source {
 }
 use Source::{At, Caches, Of, With};
 
-/// How a record holds a fact, by the table's keyword, otherwise a unit.
+/// The form of a fact in a record, from the table's keyword, which is otherwise a unit.
 fn source(word: &'static str) -> Source {
     if let Some((kind, level)) = word.split_once(' ') {
         return Caches(level.parse().unwrap_or_default(), kind == "data");
@@ -80,7 +80,7 @@ fn source(word: &'static str) -> Source {
     }
 }
 
-/// What a record's command was run under.
+/// The wrappers under which a record's command was run.
 fn run_under(record: &Record) -> Option<String> {
     let conditions = find_conditions(record)?;
     Some(if conditions.is_empty() { "nothing".to_owned() } else { conditions })
@@ -99,13 +99,13 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Whether the table has this mark for it.
+    /// Whether the table has this mark for the fact.
     pub(crate) fn is(&self, mark: &str) -> bool {
         self.marks.split(' ').any(|own| own == mark)
     }
 
-    /// Whether machines that differ in it belong to different classes. Everything else can fail or be set within a class: a missing memory
-    /// device, SMT, an offline core.
+    /// Whether machines that differ in this fact belong to different classes. All other facts may differ within a class because of a
+    /// failure or a setting: a missing memory device, SMT, an offline core.
     pub fn is_of_kind(&self) -> bool {
         self.is("kind")
     }
@@ -150,7 +150,8 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     facts().iter().map(tell).collect()
 }
 
-/// Facts that differ between at least two records, hardware first. A fact known only for some is not a difference.
+/// Facts that differ between at least two records, hardware first. A fact known only for some of the records is not a
+/// difference.
 pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     let all: Vec<Vec<Option<String>>> = records.iter().map(|record| tell_facts(record)).collect();
     let mut found: Vec<Difference> = (0..facts().len()).filter_map(|at| difference(at, &all)).collect();
@@ -174,7 +175,7 @@ pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Diffe
     })
 }
 
-/// The parts of a record that facts come from, as JSON.
+/// The parts of a record from which facts are read, as JSON.
 pub(crate) fn inventory(record: &Record) -> Json {
     let parts = [
         ("machine", serde_json::to_value(&record.machine)),
@@ -296,7 +297,8 @@ fn huge_pages(record: &Record) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// Only from other tools' texts: momentary clocks always differ on one machine, and linespeed measures clocks.
+/// The momentary clock, only from other tools' texts: momentary clocks always differ on one machine, and linespeed
+/// measures clocks.
 fn clock_then(record: &Record) -> Option<String> {
     record.import.as_ref()?;
     Some(figure(clock_at_import(record)? as f64, "Hz"))

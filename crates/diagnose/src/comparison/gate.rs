@@ -12,8 +12,10 @@ use record::{Metric, Template, Text, metrics, text};
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The comparison also includes these results.
-const LEFT_OUT: Template =
-    Template { code: "gate-left-out", words: "Not compared: {figures} for CPU time of other processes." };
+const LEFT_OUT: Template = Template {
+    code: "gate-left-out",
+    words: "Not compared because of other processes' CPU time: {figures}.",
+};
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -25,12 +27,12 @@ pub enum Ungated {
     SameRecord,
     /// The records share no result with a better direction, or none of the requested metrics.
     NothingShared {
-        /// Why most shared results cannot be compared, if so.
+        /// Why most shared results cannot be compared, if this is the case.
         why: Option<Text>,
     },
     /// No shared result has enough samples on both sides for an interval.
     NoInterval {
-        /// How many have none.
+        /// Number of results without an interval.
         figures: usize,
     },
 }
@@ -38,7 +40,8 @@ pub enum Ungated {
 /// Compares each shared result of each record except the baseline with `terms`.
 ///
 /// A result fails only if the whole 95 % interval of its loss does. Results of a single CPU, core or package are redundant and therefore skipped.
-/// So is time lost to other processes, unless one of its metrics is named, because it is not the speed under test.
+/// Time lost to other processes is also skipped because it is not the speed under test, unless one of its metrics is
+/// specified.
 ///
 /// # Errors
 ///
@@ -77,7 +80,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     Ok(gate)
 }
 
-/// The overall outcome; `why`: the reason why most could not be compared.
+/// The overall outcome; `why` is the reason why most results could not be compared.
 fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
         return Err(Ungated::NothingShared { why });
@@ -98,7 +101,7 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
 ///
 /// # Errors
 ///
-/// [`Ungated`] if no round had two of the commands, or too few had.
+/// [`Ungated`] if no round, or too few rounds, had two of the commands.
 pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
     let compared = turns.commands.iter().enumerate();
     let compared =
@@ -132,12 +135,12 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
         && !is_of_others(row, metrics)
 }
 
-/// Whether a row is skipped only because it is time lost to other processes and none of its metrics is named.
+/// Whether a row is skipped only because it is time lost to other processes and none of its metrics is specified.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
-/// The loss of speed and its interval. For a share of time only the verdict has them.
+/// The loss of speed and its interval. For a share of time, only the verdict contains these.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
     if let Some((speed, interval)) = row.speed(cell) {
         return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));
@@ -180,7 +183,9 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!("{noisy} of them are too noisy or unreliable to rule that out; --fail-on noisy fails on these.")
+        text!(
+            "{noisy} of them are too noisy or unreliable to rule out a loss; --fail-on noisy fails on these."
+        )
     });
     let outcome = match failed.is_empty() {
         false => {
@@ -202,7 +207,7 @@ mod tests {
     use record::document::Tool;
     use record::{Label, Labels, Measurement, Record};
 
-    /// A figure with eight samples, which scatter by this share.
+    /// A result with eight samples, which scatter by this share.
     fn figure(metric: impl Into<Metric>, value: f64, scatter: f64) -> Measurement {
         let samples = [-1.0, -0.6, -0.2, 0.0, 0.1, 0.3, 0.7, 1.0].map(|at| value * (1.0 + at * scatter));
         Measurement::new(metric, Labels::new().with_label(Label::Cpu, 0u32), samples.to_vec())

@@ -1,4 +1,4 @@
-//! Load latency by level: L1, L2, L3 and memory, whatever their sizes on each machine.
+//! Load latency by level: L1, L2, L3 and memory, independent of their sizes on each machine.
 
 use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
@@ -103,7 +103,8 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
     datum
 }
 
-/// Points without a curve: each size has its row for local memory; its size relative to this machine's caches decides what it is comparable with.
+/// Points without a curve: each size has its own row for local memory; the size relative to this machine's caches determines the comparable
+/// results.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -125,8 +126,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Points without a curve, well within a cache of the machine or well beyond all: a level's row, as with a curve. Methods that differ from the
-/// curve's have rows only for their sizes.
+/// Points without a curve that are well within a cache of the machine or well beyond all caches: they form a level's row, as with a curve.
+/// Methods that differ from the curve's method only have rows by size.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

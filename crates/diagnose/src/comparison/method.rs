@@ -1,4 +1,4 @@
-//! Which methods are equivalent, and which results are not comparable at all.
+//! Equivalent methods, and results that are not comparable at all.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,8 @@ use crate::tables::rows;
 /// lower case.
 static ALIKE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("methods.txt"), "alike"));
 
-/// The method if it differs from linespeed's own and its equivalents. It omits the tool's version, which does not change the method.
+/// The method if it is different from linespeed's own and its equivalents, without the tool's version, which does not change the
+/// method.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
@@ -59,7 +60,7 @@ pub(super) const SYSTEM_WIDE: Template = Template {
     words: "counted system-wide (-a), including other programs and idle CPUs",
 };
 
-/// Whether a tool uses every CPU of the machine by itself, so that its results need not name threads.
+/// Whether a tool uses every CPU of the machine by default, so that its results may omit the number of threads.
 pub(super) fn takes_all(m: &Measurement) -> bool {
     m.method.as_deref().is_some_and(|method| tool_name(method).eq_ignore_ascii_case("intel mlc"))
 }

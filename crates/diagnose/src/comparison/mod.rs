@@ -1,5 +1,5 @@
-//! Records side by side: what differs, by how much, which differences explain it, and what each machine would gain from
-//! another's best setting. Pure functions of records.
+//! Compares records: their differences, the size and explanation of these, and the gain of each machine from another's
+//! best setting. Pure functions of records.
 
 mod averages;
 mod commands;
@@ -57,16 +57,16 @@ pub struct Side<'a> {
     pub record: &'a Record,
 }
 
-/// How much detail is wanted.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// The results for display, summarized.
     Summary,
-    /// Also every result that two records share.
+    /// Also all results that two records share.
     All,
 }
 
-/// One side: its record, analysed once.
+/// One side of a comparison, with its record analyzed once.
 pub(crate) struct Known<'a> {
     pub(crate) name: String,
     pub(crate) record: &'a Record,
@@ -158,7 +158,7 @@ fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
     subjects.collect()
 }
 
-/// What a machine is, in a few words.
+/// A short description of a machine.
 pub fn describe_machine(machine: &Machine) -> String {
     let counts = &machine.counts;
     let processor = machine.processor.model_name.as_ref().or(machine.processor.firmware_name.as_ref());
@@ -227,7 +227,8 @@ fn identify_machine(record: &Record) -> Option<impl PartialEq> {
 }
 
 /// All are the same record.
-const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
+const SAME_RECORD: Template =
+    Template { code: "comparison-same-record", words: "All records are identical." };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let subjects = &comparison.subjects;

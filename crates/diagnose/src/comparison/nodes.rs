@@ -20,7 +20,7 @@ const WORTH_TELLING: f64 = 1.1;
 /// Operations of lmbench's stream, the best known first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
-/// Which node a CPU is on, if the record shows it.
+/// The node of each CPU, if the record shows it.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: BTreeMap<u32, u32>,
@@ -33,7 +33,7 @@ impl<'a> Nodes<'a> {
         Self { record, of_cpu }
     }
 
-    /// Whether a result is of the CPU's local memory; `None` if the record does not say.
+    /// Whether a result is of the CPU's local memory; `None` if the record does not show this.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
         match m.labels.word(Label::Node) {
             Some("local" | "own") => Some(true),
@@ -57,7 +57,7 @@ impl<'a> Nodes<'a> {
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Whether a result is of another package's memory; `None` if the record does not say.
+    /// Whether a result is of another package's memory; `None` if the record does not show this.
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
@@ -97,18 +97,18 @@ pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
     (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
 }
 
-/// What other packages' memory costs.
+/// The cost of other packages' memory.
 const OTHER_SOCKETS: Template = Template {
     code: "comparison-other-sockets",
     words: "{who}, {what}: memory on other sockets takes {factor} as long as local memory ({far} instead of {own}).",
 };
-/// What other nodes' memory costs, if packages cannot be distinguished.
+/// The cost of other nodes' memory, if packages cannot be distinguished.
 const OTHER_NODES: Template = Template {
     code: "comparison-other-nodes",
     words: "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
 };
 
-/// A record's own nodes, one sentence each: how much longer other packages' memory takes.
+/// Sentences on the nodes of a record: the additional latency of other packages' memory.
 pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
     let said = |reach: &Reach| {
         let far = reach.far.as_ref().or(reach.other.as_ref())?;
@@ -148,7 +148,7 @@ pub(crate) struct Reach {
     pub own: Datum,
     /// Other nodes' memory; absent on one node or if it was not measured.
     pub other: Option<Datum>,
-    /// Other packages' memory, if the record shows which that is; it is also in `other`.
+    /// Other packages' memory, if the record identifies it; it is also included in `other`.
     pub far: Option<Datum>,
     /// Mean latency of other nodes' memory: latencies add up over accesses.
     pub mean_other: Option<f64>,
@@ -156,7 +156,7 @@ pub(crate) struct Reach {
     pub remote_share: f64,
     /// Nodes.
     pub nodes: u32,
-    /// Whether the fastest node was taken as the local one, because the record does not show which CPU is on which node.
+    /// Whether the fastest node is assumed to be the local one because the record does not show the nodes of CPUs.
     pub guessed: bool,
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     all
 }
 
-/// Those results of other nodes that belong to other packages.
+/// The results of other nodes that belong to other packages.
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();

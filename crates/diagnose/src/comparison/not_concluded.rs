@@ -12,7 +12,7 @@ use crate::samples::has_code;
 /// The workload of [`rates`].
 const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
 
-/// Rates of `openssl speed` at 8 KiB; the text has the number of processes for some of them only.
+/// Rates of `openssl speed` at 8 KiB; the text contains the number of processes for only some of them.
 fn rates(figures: &[(Option<u32>, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.cores = Some(96);
@@ -198,7 +198,7 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     }
 }
 
-/// Two runs whose threads took different times alone, each with samples around their median.
+/// Two runs whose single threads took different times, each with samples around the median.
 fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Record {
     let spread = |value: f64| [0.98, 0.99, 1.0, 1.0, 1.01, 1.02].map(|factor| factor * value).to_vec();
     let mut record = empty();

@@ -21,7 +21,7 @@ const FAR: f64 = 3.5;
 /// Maximum number of records for which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
-/// The rankings of the rows that are results, and of those with outliers.
+/// The rankings of rows that are results, and of rows with outliers.
 pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
@@ -90,9 +90,9 @@ pub(super) fn name_wakeup(row: &str) -> Text {
 
 /// The number of CPUs, which is irrelevant for one thread.
 const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
-/// The load average: less is faster.
+/// The load average; lower is faster.
 const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
-/// A record's value of a fact for which more is faster.
+/// A record's value of a fact; higher is faster.
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that may explain higher speed.
 const FACTS: [(Template, Figure); 5] = [
@@ -109,7 +109,8 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Which facts rank the records in the same order as the result: for each, how many pairs agree, and which contradict.
+/// Facts that rank the records in the same order as the result: for each fact, the number of pairs that agree, and the
+/// contradicting pairs.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
         return Text::default();
@@ -140,7 +141,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let equal = format!(" ({level} of {} pairs equal)", all + level);
         let Some(((fast, _), (slow, _))) = contradicting.next() else {
             let level = if level > 0 { equal } else { String::new() };
-            return Some(text!("{falls} in the same order: {fact}{level}."));
+            return Some(text!("{falls} in the same order as the results: {fact}{level}."));
         };
         let [fast, slow] = [fast, slow].map(|rank| &known[rank.subject].name);
         Some(text!(
@@ -151,7 +152,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     Text::sequence(said.chain(note_hosts_caches(ranks, known)))
 }
 
-/// Machines whose last-level cache belongs to the host: their share of it is unknown.
+/// A note on machines whose last-level cache belongs to the host: their share of the cache is unknown.
 fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
     let sides = ranks.iter().map(|rank| &known[rank.subject]);
     let is_hosts = |side: &&Known| {
@@ -162,7 +163,7 @@ fn note_hosts_caches(ranks: &[Rank], known: &[Known]) -> Option<Text> {
     (!guests.is_empty()).then(|| {
         text!(
             "comparison-order-hosts-caches",
-            "The last-level cache of {guests} belongs to the host and is shared with its other guests."
+            "The last-level cache of {guests} belongs to the host and is shared with other guests."
         )
     })
 }

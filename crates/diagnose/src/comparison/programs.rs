@@ -1,5 +1,5 @@
-//! Which programs did the same work: how results of linespeed's own loop and of another program, or of two versions of one, differ for reasons
-//! other than the machines.
+//! Programs that did the same work: differences between results of linespeed's own loop and of another program, or between two versions of
+//! a program, that are not due to the machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 

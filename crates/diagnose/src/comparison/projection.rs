@@ -1,4 +1,5 @@
-//! What each machine would achieve with another's best setting: modelled from its own results if possible, otherwise from the other's.
+//! The projected speed of each machine with another's best setting: modelled from its own results if possible, otherwise from the
+//! other machine's results.
 
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
@@ -28,13 +29,13 @@ pub(super) const BINDING: Template =
 const IDLE_STATES: Template = Template { code: "comparison-set-idle-states", words: "idle states" };
 /// Transparent huge pages as on another machine.
 const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words: "transparent huge pages" };
-/// The speed that devices are rated for.
+/// The rated speed of memory devices.
 pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
     words: "The memory devices are rated for {rated}; those of {who} run at {best}.",
 };
 
-/// Whether both results of a setting were measured on the machine that would gain; else the gain is modelled.
+/// Whether both results of a setting were measured on the machine that would gain; otherwise, the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
@@ -89,14 +90,14 @@ fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) ->
     known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
-/// The record with the largest value, and that value; the last one if equal.
+/// The record with the largest value, and that value; if several are equal, the last record.
 fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) -> Option<(&'a String, f64)> {
     let all = known.iter().filter_map(|known| Some((&known.name, figure(known.record)?)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// All memory settings at once, for a machine limited by memory: its speed if each core had the other machine's memory latency. The range is from
-/// the present local latency per core up to full clock with the other's latency, if faster devices can reach that.
+/// All memory settings together, for a machine limited by memory: its speed if each core had the other machine's memory latency. The range
+/// is from the current local latency per core to the full clock with the other machine's latency, if faster devices can reach this.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -133,7 +134,7 @@ fn project_all_memory(
     };
     let mut says = text!(
         "comparison-estimate",
-        "Estimate for a memory-bound program: {least} to {most} of today's speed, if each core matches one of {who}, or exceeds it in proportion to clock and memory speed."
+        "Estimate for a memory-bound program: {least} to {most} of today's speed, if each core is as fast as a core of {who}, or faster in proportion to clock and memory speed."
     );
     let gain =
         |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
@@ -201,7 +202,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Each process on one node with that node's memory.
+/// Binding each process to one node and its memory.
 fn project_binding(this: &Known) -> Option<WhatIf> {
     let reach = find_reaches(this.record)
         .into_iter()
@@ -227,14 +228,14 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     };
     let (states, gain, says, evidence) = if is_off(this.record) {
         let (who, gain) = find_most(known, |record| find_yield(record).filter(|_| smt(record) == "on"))?;
-        let says = text!("SMT yield of {who}; it was not measured here.");
+        let says = text!("SMT yield measured on {who}, not on this machine.");
         let evidence = cite(who, Value::Factor(gain), metrics::SMT_YIELD.name());
         ([false, true].map(name_switch), gain, says, evidence)
     } else {
         let own = find_yield(this.record).filter(|own| *own < 1.0)?;
         find_first(known, |record| is_off(record).then_some(()))?;
         let both = Value::Factor(own);
-        let says = text!("Both siblings together achieve {both} the throughput of one alone.");
+        let says = text!("Two siblings together achieve {both} the throughput of one.");
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("throughput of all CPUs");
@@ -280,8 +281,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Idle states disabled, as measured here: for real-time threads as in the headline, or for ordinary ones with their timer slack, which is
-/// Linux's default and not a loss of the machine.
+/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, or for ordinary threads with timer slack,
+/// which is Linux's default and not a loss of the machine.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));

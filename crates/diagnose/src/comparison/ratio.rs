@@ -1,4 +1,4 @@
-//! The ratio of two results with its interval, and what the difference means.
+//! The ratio of two results with its interval, and the verdict on the difference.
 
 use record::comparison::Cell;
 use record::difference::{LEAST_SAMPLES, Verdict, join_ratio, judge_ratio, resample_ratio};
@@ -10,7 +10,7 @@ use super::datum::Datum;
 /// shows.
 const DOUBTFUL: f64 = 1.5;
 
-/// Compares one result with the baseline's: the ratio and what it means.
+/// Compares one result with the baseline's: the ratio and the verdict.
 pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
     // For a share of lost time the rest decides: 0.2 % compared with 0.1 % is not half the speed. The ratio of the shares would mislead, so
     // there is none.
@@ -80,7 +80,7 @@ fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     exact.or_else(|| join_ratio((this.value, this.own_interval()?), (base.value, base.own_interval()?)))
 }
 
-/// Whether samples show that the ratio differs from 1; single results have no interval and are taken as they are.
+/// Whether samples show that the ratio differs from 1; single results have no interval and are used as they are.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }

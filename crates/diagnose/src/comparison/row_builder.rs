@@ -14,12 +14,13 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
 
-/// Results at one place that differ by more than this factor are not results of the same thing.
+/// Results at one place that differ by more than this factor are not repetitions of one measurement.
 const ONE_THING: f64 = 1.5;
 /// Bandwidth operations also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands`: whether all compared records are of commands; `only`: block sizes that are the only one in some record.
+/// The rows of a record. `commands` specifies whether all compared records are of commands; `only` has the block sizes that are the only
+/// size in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
     let mut rows = measured_rows(record, commands, only);
@@ -136,7 +137,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     })
 }
 
-/// What a throughput of many threads may be divided by.
+/// Possible divisors of the throughput of many threads.
 fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
     let divided = match key.metric {

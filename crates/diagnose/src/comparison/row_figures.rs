@@ -7,10 +7,10 @@ use record::{Better, Label, Labels, Measurement, Metric, Record, Text, metrics, 
 
 use super::{row_builder, work};
 
-/// A result that records have, independent of its value in each.
+/// The identity of a result, independent of its value in each record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The family with which it shares its causes.
+    /// The family of results with the same causes.
     pub family: Family,
     /// The result in words: `triad, all CPUs`.
     pub what: Text,
@@ -35,13 +35,13 @@ pub struct RowFigure {
     pub interval: Option<(f64, f64)>,
     /// Whether it is in doubt.
     pub in_doubt: bool,
-    /// What must match for two results to be comparable: another tool's method, a recipe's settings, a command.
+    /// The method, recipe settings or command, which must be equal for two results to be comparable.
     pub method: String,
-    /// Its CPU, if it is the result of the slowest one.
+    /// The CPU, if this is the result of the slowest CPU.
     pub cpu: Option<u32>,
 }
 
-/// A row's name for readers who do not see its group: `median, fifo` of wake-up latency lacks the metric.
+/// A row's name for display without its group: `median, fifo` of wake-up latency lacks the metric.
 pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     match metric.family() {
         "core_to_core" => format!("core to core, {row}").into(),
@@ -50,7 +50,7 @@ pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     }
 }
 
-/// The main results of a record, as in `compare`; results that are comparable with no others are left out.
+/// The main results of a record, as in `compare`, without results that are not comparable with any others.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
     let only = work::OnlySizes::default();
@@ -81,7 +81,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     figures
 }
 
-/// Minimum number of CPUs to distinguish one from the others.
+/// Minimum number of CPUs for finding an outlier.
 const ENOUGH_CPUS: usize = 3;
 
 /// The clock of the slowest CPU divided by the median clock: a row has the median of all CPUs, which one bad core does not change.

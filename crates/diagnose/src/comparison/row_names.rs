@@ -15,7 +15,7 @@ use crate::tables::rows;
 /// Keys that identify a place on one machine rather than what was measured there.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
-/// Curves and matrices, which have separate rows, and metrics listed only result by result.
+/// Curves and matrices, which have separate rows, and metrics whose results are only listed individually.
 const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
@@ -49,7 +49,7 @@ pub(super) struct RowNames<'a> {
 }
 
 impl<'a> RowNames<'a> {
-    /// From a record; `only`: block sizes that are the only one in another record.
+    /// Creates the names for a record; `only` has the block sizes that are the only size in another record.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
@@ -165,7 +165,8 @@ impl<'a> RowNames<'a> {
         })
     }
 
-    /// What ran, under the name by which its times are compared; a linespeed loop under its own, since its instructions differ.
+    /// The program that ran, under the name by which its times are compared; a linespeed loop has its own name, since its
+    /// instructions differ.
     fn name_program<'b>(&'b self, m: &'b Measurement) -> Option<&'b str> {
         let label = m.labels.word(Label::Workload)?;
         let work = self.works.named(label).filter(|work| matches!(work.program, Program::Other(_)));
@@ -252,7 +253,8 @@ impl<'a> RowNames<'a> {
     }
 }
 
-/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count is "all".
+/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count counts as
+/// "all".
 fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     match threads {
         None => RowKind::ThreadsNotReported,
@@ -279,10 +281,11 @@ fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     join([head.to_owned()].into_iter().chain(said))
 }
 
-/// What values of labels add to a row's name: the label, the value, and the words, `{}` being the value; without words nothing.
+/// Additions to a row's name by label values: the label, the value, and the words, with `{}` for the value; empty words add
+/// nothing.
 static SAID: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("row_names.txt"), "labels"));
 
-/// What a label's value adds to a row's name; `None` if nothing.
+/// The addition to a row's name by a label's value; `None` if there is none.
 fn say(label: Label, value: &str) -> Option<String> {
     let is_it = |row: &&Vec<&str>| match row.as_slice() {
         [of, own, ..] => *of == label.name() && (*own == value || *own == "*"),
@@ -299,7 +302,8 @@ fn join(names: impl Iterator<Item = String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The threads behind a result: its thread count, or one per CPU it names; `None` if the record does not say.
+/// The number of threads of a result: its thread count, or one per CPU in its labels; `None` if the record does not
+/// show it.
 pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.labels.get(Label::Cpus)? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
@@ -314,7 +318,7 @@ pub(super) fn shared_labels(place: &Labels) -> Labels {
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// What two results must share to be measurements of the same thing.
+/// The properties that two results must share to measure the same quantity.
 fn describe_loosely(m: &Measurement) -> Option<String> {
     if m.metric.family() == "wakeup" {
         return Some("wake-up".to_owned());

@@ -1,4 +1,4 @@
-//! The rows of one record in a comparison: displayed results, and which rows of two records correspond.
+//! The rows of one record in a comparison: displayed results, and the correspondence between rows of two records.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(crate) enum RowKind {
     IgnoringNodes,
 }
 
-/// Which row a result belongs to.
+/// The row to which a result belongs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RowKey {
     /// Its place in [`GROUPS`].
@@ -65,7 +65,7 @@ pub(crate) struct RowKey {
     pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
-    /// The displayed name of the row, which orders otherwise equal rows; together with the metric it is unique.
+    /// The displayed name of the row, which orders otherwise equal rows; it is unique together with the metric.
     pub name: String,
     /// The subject that two measured rows must share; rows that share only this are refused with a reason.
     pub loosely: Option<String>,
@@ -97,7 +97,7 @@ impl RowKey {
         Self { kind, subject: subject.to_owned(), ..self }
     }
 
-    /// The group it is listed in.
+    /// The group in which the row is listed.
     pub(super) fn group(&self) -> &'static str {
         GROUPS[self.group].1
     }
@@ -146,7 +146,7 @@ pub(crate) struct Divisors {
 }
 
 impl Divisors {
-    /// The number of these.
+    /// The number of the specified parts.
     pub(super) fn count(self, per: Per) -> u32 {
         match per {
             Per::Core => self.cores,

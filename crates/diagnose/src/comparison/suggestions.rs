@@ -1,4 +1,4 @@
-//! Suggestions of what to run if records share no result.
+//! Suggests commands to run if records share no result.
 
 use record::document::Tool;
 use record::import::PUBLISHED_FIGURES;
@@ -11,7 +11,7 @@ use super::work::{WORKS, Works};
 use super::{Extent, Side, compare};
 use crate::tables::rows;
 
-/// The prefix of reference machines that ship with linespeed.
+/// The prefix for reference machines shipped with linespeed.
 const REFERENCE: &str = "reference:";
 /// Maximum number of commands named per imported text.
 const MOST_COMMANDS: usize = 3;
@@ -61,8 +61,8 @@ pub(super) fn suggest_runs(
             let tools = list_tools(side.record);
             return (!tools.is_empty()).then(|| {
                 text!(
-                    "{record} has results of {tools}. To compare, run the same on {on} and import the output: linespeed \
-                     import FILE.",
+                    "{record} has results of {tools}. To compare, run these tools on {on} and import the output: \
+                     linespeed import FILE.",
                     tools = tools.join("; "))
             });
         }

@@ -272,7 +272,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         text!("comparison-changed", "Slower beyond noise: {slower} of {figures}; faster: {faster}.");
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
-        said.push(text!("comparison-by-chance", "That is no more than the {by_chance} expected by chance."));
+        said.push(text!("comparison-by-chance", "This is no more than the {by_chance} expected by chance."));
     }
     // For results in doubt the size of the change is not shown.
     let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
@@ -288,7 +288,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();
-        said.push(text!("Unreliable ones among them: {unreliable}."));
+        said.push(text!("Unreliable results among these: {unreliable}."));
     }
     said
 }

@@ -155,11 +155,11 @@ pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
     };
     if watches.windows(2).any(|pair| pair[0].of != pair[1].of) {
         let all: Vec<Text> = watches.iter().map(of).collect();
-        comparison.notes.push(text!("The recordings are of {all}."));
+        comparison.notes.push(text!("The recordings cover {all}."));
     }
     if watches.iter().any(|watch| watch.moments.len() < Estimate::FEWEST_MOMENTS) {
         let least = Estimate::FEWEST_MOMENTS;
-        let short = text!("watch-too-short", "The 95 % CI requires recordings of {least} or more intervals.");
+        let short = text!("watch-too-short", "A 95 % CI requires recordings of {least} or more intervals.");
         comparison.notes.push(short);
     }
 }

@@ -64,8 +64,9 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     found.retain(|below| below.measured.value() < below.promised * (1.0 - TURBO));
     let Below { measured: is, cpu, .. } = *found.first()?;
     let alone = alone(cpu)?;
-    let against = cite_fact(text!("one core alone runs at {alone}"), alone);
-    let what = text!("all-core-clock-below-one", "the clock is {is} with all cores busy, {alone} with one");
+    let against = cite_fact(text!("with one core busy, the clock is {alone}"), alone);
+    let what =
+        text!("all-core-clock-below-one", "the clock is {is} with all cores busy, {alone} with one core");
     Some((found, against, what))
 }
 

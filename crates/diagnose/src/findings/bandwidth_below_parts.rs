@@ -49,7 +49,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = costs(shortfall(&best.summary, channels.bytes_per_second))?;
     let could_be = Value::Figure(channels.bytes_per_second, "B/s");
     let what = text!(
-        "memory delivers {best}, {share} of its channels' {could_be}",
+        "memory delivers {best}, {share} of its channels' peak of {could_be}",
         share = Value::Share(share),
         could_be = could_be.clone()
     );

@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 /// Whether the result comes from a moment without other processes.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
-    words: "other tasks at times reduce triad's memory bandwidth by {lost} ({stores} stores)",
+    words: "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
 };
 
 /// If the result is this many times that of the rounds with other processes, these did not use as much all the time.
@@ -61,7 +61,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "runs alternated every few milliseconds, with and without other tasks: triad ({stores} stores) loses {lost} of its bandwidth to them",
+        "in alternating runs of a few milliseconds, other tasks cost triad ({stores} stores) {lost} of its bandwidth",
         stores = stores.clone(),
         lost = lost.clone()
     );
@@ -79,11 +79,11 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
         .locate(threads.map(|threads| text!(ON_CPUS, cpus = threads)))
         .cite(in_turns, from.clone());
     if let Some(rounds) = m.detail.get(detail::TAKEN_BY_OTHERS_ROUNDS) {
-        found = found.cite(text!("{rounds} rounds of each"), from.clone());
+        found = found.cite(text!("{rounds} rounds, each with and without other tasks"), from.clone());
     }
     if at_times {
         let says =
-            text!("the loop reached {m} at another time in this run, so the load from other tasks varies");
+            text!("the loop reached {m} at another time in this run: the load from other tasks varies");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -118,7 +118,7 @@ fn by_time(case: &Case) -> Option<Finding> {
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
         .felt_by(Relevance::Some)
-        .cite(text!("memory bandwidth at the same time, with the most threads: {best}"), best)
+        .cite(text!("memory bandwidth at that time with the maximum thread count: {best}"), best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })
 }

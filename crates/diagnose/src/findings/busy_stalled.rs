@@ -116,7 +116,7 @@ fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
         Some(share) => finding
             .cite(
                 text!(
-                    "CPUs shared a core in no placement check after all-CPU work (at most {share} of them)",
+                    "no shared cores in the placement checks after all-CPU work (at most {share} of checks)",
                     share = Value::Share(share.high)
                 ),
                 "diagnosis.shape.sharing_busy",

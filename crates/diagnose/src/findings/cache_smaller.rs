@@ -67,7 +67,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         before = Value::Bytes(before)
     );
     let says = text!(
-        "from {size} on, loads are as slow as from memory: {first}",
+        "from {size} upward, loads are as slow as from memory: {first}",
         size = Value::Bytes(size_of(first))
     );
     let finding = RULE.report_fact(Severity::Warning, what).locate(quote_name(&level.name));
@@ -112,7 +112,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     );
     let advertised = advertises(size);
     let size = Value::Bytes(size);
-    let what = text!("cache-smaller-available", "only {seen} of the {size} {name} have {name} latency");
+    let what = text!("cache-smaller-available", "only {seen} of the {size} {name} has {name} latency");
     // Other guests of the host use varying parts of a shared cache.
     let (severity, confidence) = match case.record.machine.is_virtual() {
         true => (Severity::Note, Confidence::Low),

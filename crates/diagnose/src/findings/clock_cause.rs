@@ -87,7 +87,7 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
 
 fn unexplained() -> Cause {
     Cause {
-        what: text!("no setting explains it; likely heat, a power limit or other processes"),
+        what: text!("not explained by any setting; likely heat, a power limit or other processes"),
         remedy: remedies("clock unexplained"),
         ..Cause::default()
     }

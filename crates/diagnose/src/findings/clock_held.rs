@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "{zone} is limited to {limit} sustained; up to {allowed} is allowed ({interface})"
+            "{zone} is limited to {limit} sustained; {allowed} would be allowed ({interface})"
         );
         findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }
@@ -45,7 +45,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             && let Some(loss) = modelled(1.0 - hz / most)
         {
             let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
-            let what = text!("firmware-limited", "the firmware limits the clock to {limit} of {most}");
+            let what = text!(
+                "firmware-limited",
+                "the firmware limits the clock to {limit} (hardware maximum {most})"
+            );
             findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
         }
         let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));
@@ -92,7 +95,7 @@ fn profile(holders: &ClockHolders) -> Option<Finding> {
         holders.platform_profile.as_deref().filter(|name| matches!(*name, "low-power" | "quiet" | "cool"))?;
     let file = "/sys/firmware/acpi/platform_profile";
 
-    let what = text!("profile-saves", "the firmware's profile is {name}");
+    let what = text!("profile-saves", "the firmware's power profile is {name}");
     let finding = RULE.report_fact_as("clock-held profile", Severity::Note, what);
     let finding = finding.cite(text!("platform profile {name}"), format!("{HOLDERS}.platform_profile"));
     let perform = Remedy::command(write_command("performance", file));

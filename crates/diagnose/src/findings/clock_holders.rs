@@ -1,4 +1,4 @@
-//! What limits a clock besides cpufreq settings, each as a cause.
+//! Limits of a clock besides cpufreq settings, each as a cause.
 
 use std::collections::BTreeSet;
 
@@ -10,33 +10,33 @@ use super::prelude::*;
 /// A cause with its evidence and its remedy.
 #[derive(Default)]
 pub(super) struct Cause {
-    /// In a few words: `a frequency limit is set`.
+    /// A short description: `a frequency limit is set`.
     pub what: Text,
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
-    /// Whether a setting shows it; otherwise it is the remaining possibility.
+    /// Whether a setting shows the cause; otherwise, it is the remaining possibility.
     pub is_set: bool,
 }
 
 impl Cause {
-    /// A cause that a setting or a count shows, with where it stands in the record.
+    /// A cause that a setting or a count shows, with its place in the record.
     pub(super) fn shown(what: Text, says: Text, from: impl Into<Place>, remedy: Vec<Remedy>) -> Self {
         Self { what, evidence: vec![cite_fact(says, from)], remedy, undo: Vec::new(), is_set: true }
     }
 }
 
 pub(super) const HOLDERS: &str = "conditions.before.clock_holders";
-/// A package whose power is this close to its limit is limited by it.
+/// A package counts as limited if its power is at least this share of the limit.
 const AT_LIMIT: f64 = 0.95;
-/// Limits of two interfaces that differ by less are the same.
+/// Limits of two interfaces count as equal if their ratio is at least this.
 const ALIKE: f64 = 0.95;
 
 /// The long-term power limits of a package: the lowest, which applies, and the highest possible one.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
-    /// The highest that another interface allows or that the package is rated for, W.
+    /// The highest power that another interface allows or for which the package is rated, W.
     pub allowed: f64,
 }
 
@@ -121,7 +121,8 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_cooling(holders))
 }
 
-/// A limit below the highest possible one, if no measured power shows whether it applies; then what the processor logged.
+/// A limit below the highest possible one, if no measured power shows whether it applies; otherwise, the limits logged by
+/// the processor.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
@@ -153,7 +154,7 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     let limits = limited.filter_map(|(at, setting)| Some((at, of_firmware(setting)?)));
     let (at, hz) = limits.min_by_key(|(_, hz)| *hz)?;
     let limit = Value::Figure(hz as f64, "Hz");
-    let what = text!("the firmware limits it to {limit}", limit = limit.clone());
+    let what = text!("the firmware limits the clock to {limit}", limit = limit.clone());
     let from = format!("conditions.before.clocks[{at}].bios_hz");
     let cause = Cause::shown(what, text!("firmware limit {limit}"), from, remedies("clock firmware"));
     Some((hz as f64, cause))
@@ -189,7 +190,7 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
         .flat_map(|(snapshot, when)| snapshot.clock_holders.holding.iter().map(move |held| (*held, when)));
     let (held, when) = held.find(|(held, _)| !matches!(held, HeldBy::LongPower | HeldBy::ShortPower))?;
     let name = held.to_string();
-    let what = text!("clock-cause-processor", "{name} limits it", name = name.clone());
+    let what = text!("clock-cause-processor", "{name} limits the clock", name = name.clone());
     let from = format!("conditions.{when}.clock_holders.holding");
     Some(Cause::shown(what, text!("the processor reports {name}"), from, advise_for(held)))
 }
@@ -200,7 +201,8 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
     let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
     let [held, longest] = [ms, after.longest_heat_ms.unwrap_or(ms)].map(|ms| Value::Figure(ms as f64, "ms"));
-    let what = text!("clock-cause-heat", "heat lowered it for {held} during the run", held = held.clone());
+    let what =
+        text!("clock-cause-heat", "heat lowered the clock for {held} during the run", held = held.clone());
     let says = text!("throttled for {held} since boot, for at most {longest} at a time");
     let from = "conditions.after.clock_holders.heat_ms";
     Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
@@ -212,7 +214,7 @@ pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     let percent = holders.max_percent.filter(|percent| *percent < 100)?;
     let share = Value::Share(percent as f64 / 100.0);
     let says = text!("max_perf_pct {share}", share = share.clone());
-    let what = text!("clock-cause-driver", "intel_pstate allows {share} of the highest performance");
+    let what = text!("clock-cause-driver", "intel_pstate allows {share} of maximum performance");
     let [remedy, undo] =
         ["100", &percent.to_string()].map(|to| vec![Remedy::command(write_command(to, FILE))]);
     Some(Cause { undo, ..Cause::shown(what, says, format!("{HOLDERS}.max_percent"), remedy) })
@@ -230,7 +232,7 @@ pub(super) fn by_range(holders: &ClockHolders) -> Option<Cause> {
 pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));
-    let what = text!("the kernel lowers clocks to cool ({kind}, step {step} of {most})");
+    let what = text!("the kernel lowers clocks for cooling ({kind}, step {step} of {most})");
     let says = text!("{kind} at step {step} of {most}");
     Some(Cause::shown(what, says, format!("{HOLDERS}.cooling[{at}]"), advise_for(HeldBy::Heat)))
 }

@@ -8,10 +8,10 @@ use super::clock_cause::cause;
 use super::prelude::*;
 use crate::cores;
 
-/// One core alone compared with its highest clock.
+/// The clock of a core while other cores are idle, compared with its highest clock.
 pub(super) const RULE: Rule = Rule { name: "clock-limit", find };
 
-/// Where the record has the clock of a CPU: per CPU, or once for all.
+/// The place of a CPU's clock in the record: per CPU, or once for all CPUs.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
     own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
@@ -62,7 +62,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     let cause = cause(case, cpu, promised);
     let promised = Value::Figure(promised, "Hz");
     let what = text!(
-        "one core alone reaches {is} of {advertised}: {cause}",
+        "a single busy core reaches {is} of {advertised}: {cause}",
         is = worst,
         advertised = promised.clone(),
         cause = cause.what
@@ -71,7 +71,10 @@ fn find_slow(case: &Case) -> Option<Finding> {
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
         .cite(text!("with only CPU {cpu} busy, it runs at {worst}"), worst)
-        .cite(text!("it advertises {promised}"), hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz))
+        .cite(
+            text!("its advertised maximum is {promised}"),
+            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
+        )
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);
@@ -79,7 +82,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// CPUs with a limit this far below the others are limited, whatever kinds of core the machine has.
+/// CPUs with a limit this far below the others count as limited, regardless of the machine's kinds of core.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
 /// Whether CPUs of equal cores have different limits: the design has one kind of core, or at most a quarter of the CPUs are below all others,
@@ -141,7 +144,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
             hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
         ),
         true => (
-            text!("it advertises {could_be}", could_be = could_be.clone()),
+            text!("its advertised maximum is {could_be}", could_be = could_be.clone()),
             hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
         ),
         false => (
@@ -184,7 +187,7 @@ mod tests {
         &mut record.conditions.before.clocks[0]
     }
 
-    /// The code of the cause that a finding names.
+    /// The code of the cause in a finding.
     fn cause_of(finding: &Finding) -> Option<&str> {
         match finding.what.value("cause") {
             Some(Value::Sentence(cause)) => cause.code(),

@@ -8,7 +8,7 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "clocksource", find };
 
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
-/// Xen's is left out: whether the vDSO reads it depends on the host.
+/// Xen's clocksource is not listed: whether the vDSO can read it depends on the host.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
 /// Clocksources that the vDSO can read.
@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
         (Some(source), Some(read)) => {
-            text!("reading the clock ({source}) takes {read}: it is not read in user space")
+            text!("reading the clock ({source}) takes {read}: it is not readable in user space")
         }
         (Some(source), None) => text!("clocksource {source} requires a system call for each reading"),
         (None, _) => text!("reading the clock requires a system call"),
@@ -59,8 +59,8 @@ pub(super) fn cite_source(source: &str) -> Evidence {
     cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
-/// The cost of a reading. If the name alone shows that it is slow, doubt about how slow does not weaken the finding: the doubt is then in the
-/// text and not attached to the result.
+/// The cost of a reading. If the clocksource's name already shows that it is slow, doubt about the exact cost does not weaken the finding:
+/// the doubt is then part of the text and not attached to the result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);
@@ -75,7 +75,7 @@ fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     cite_fact(says, read.metric)
 }
 
-/// Whether a reading takes longer than any vDSO and as long as a system call here.
+/// Whether a reading takes longer than any vDSO call and as long as a system call on this machine.
 fn is_a_call(case: &Case, read: &Measurement) -> bool {
     let (low, _) = spread(&read.summary);
     let call = middle(case.figures_of(metrics::COST_SYSCALL));

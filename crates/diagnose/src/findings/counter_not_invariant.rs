@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some("whether the cycle counter is invariant"));
+        assert_eq!(missing(&record, RULE), Some("invariance of the cycle counter"));
         record.machine.processor.counter_invariant = Some(true);
         assert_eq!(found(&record, RULE), []);
         record.machine.processor.counter_invariant = Some(false);

@@ -1,4 +1,4 @@
-//! A cgroup quota below the CPUs that the process may run on.
+//! A cgroup quota below the number of CPUs on which the process may run.
 
 use record::units;
 use record::units::significant;
@@ -21,7 +21,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {
         text!(
-            "a quota of {quota} CPUs throttles work on {cpus}; one thread alone gets {share}",
+            "a quota of {quota} CPUs throttles work on {cpus}; a single thread gets {share}",
             quota = &old,
             cpus = &cpus,
             share = Value::Share(quota)
@@ -30,7 +30,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         text!("a quota of {quota} CPUs throttles work on {allowed} CPUs", quota = &old)
     };
     let mut seen = vec![cite_quota(quota)];
-    let says = text!("{cpus} allowed, the number that programs see");
+    let says = text!("{cpus} allowed, the number that programs detect");
     seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     if let Some(periods) = throttled_periods(case) {
         seen.push(cite_periods(periods));
@@ -53,11 +53,11 @@ fn cite_periods(periods: u64) -> Evidence {
     cite_fact(says, "conditions.after.quota_throttled")
 }
 
-/// Periods in which a cgroup was throttled although its quota is not below the CPUs allowed: the quota is that of a parent cgroup, or many
-/// threads ran simultaneously for short moments.
+/// Periods in which a cgroup was throttled although its quota is not below the number of allowed CPUs: the quota belongs to a parent
+/// cgroup, or many threads ran simultaneously for short times.
 fn find_throttled(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
-    let what = text!("a quota that allows all CPUs throttled work in {periods} periods");
+    let what = text!("a quota that covers all CPUs throttled work in {periods} periods");
     let section = "cpu-quota throttled";
     let mut finding = RULE
         .report_fact_as(section, Severity::Warning, what)

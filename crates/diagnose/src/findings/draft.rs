@@ -1,4 +1,4 @@
-//! How a rule builds a finding: its subject and cost, then its place, evidence and remedies, one by one.
+//! Builds a finding: a rule sets the subject and the cost, then adds place, evidence and remedies one by one.
 
 use std::borrow::BorrowMut;
 
@@ -10,7 +10,7 @@ use super::{Rule, needs};
 use crate::figures::{Place, cite_fact, name_cpus, severity, share_of, weight};
 use crate::tables::{rows, template};
 
-/// What to do about findings, and why a cost is unknown.
+/// The remedies for findings, and reasons for unknown costs.
 const REMEDIES: &str = include_str!("remedies.txt");
 
 /// The remedies of a section, and how to undo them.
@@ -69,14 +69,14 @@ impl Rule {
         self.report_fact_as(self.name, severity, what)
     }
 
-    /// The same for the reason of this section.
+    /// The same with the reason from this section.
     pub(super) fn report_fact_as(&self, section: &str, severity: Severity, what: Text) -> Finding {
         let loss = Verdict::NotMeasurable { reason: reason(section) };
         Finding { severity, ..self.report_model(loss, what) }
     }
 }
 
-/// What a rule adds to a finding.
+/// Methods that add parts to a finding.
 pub(super) trait Draft: BorrowMut<Finding> + Sized {
     /// Adds its place.
     fn locate(mut self, place: impl Into<Option<Text>>) -> Self {

@@ -23,7 +23,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     );
     if shape.distances.len() > 1 {
         let says = text!(
-            "cache line from CPU to CPU: {near} to {far}",
+            "cache-line transfer between CPUs: {near} to {far}",
             near = ns(near.median_ns),
             far = ns(far.median_ns)
         );

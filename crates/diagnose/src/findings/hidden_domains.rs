@@ -1,10 +1,10 @@
-//! CPUs in several packages or dies that Linux does not show, and domains that it shows but that do not exist.
+//! CPUs in several packages or dies that Linux does not report, and domains reported by Linux that do not exist.
 
 use record::shape::Topology;
 
 use super::prelude::*;
 
-/// Domains found by placement checks compared with those that Linux shows.
+/// Domains found by placement checks, compared with those reported by Linux.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
 /// Minimum number of checks to exclude chance.
@@ -31,17 +31,19 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             ),
         };
 
-        let says = text!("moving a cache line between them takes {far}", far = Value::Figure(far.median_ns, "ns"));
+        let says = text!("a cache-line transfer between domains takes {far}", far = Value::Figure(far.median_ns, "ns"));
         let finding = RULE.report_fact(Severity::Warning, what).felt_by(Relevance::Some);
         finding.cite(says, "diagnosis.shape.distances")
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
-        let what =
-            text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not slow each other", pairs);
+        let what = text!(
+            "{pairs} pairs of CPUs that Linux shows as SMT siblings do not slow each other down",
+            pairs
+        );
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
-                text!("each is as fast with the other busy as alone"),
+                text!("each is as fast with the other busy as with it idle"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
             .mend_as("hidden-domains siblings")

@@ -1,9 +1,9 @@
-//! Huge pages: whether this process was refused them, and how programs get them.
+//! Huge pages: whether they were refused to this process, and how programs can use them.
 
 use super::draft::read_section;
 use super::prelude::*;
 
-/// The kernel's setting of which programs get transparent huge pages.
+/// The kernel's setting that selects the programs with transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// The refusal that the latency measurement lifted.
@@ -14,7 +14,7 @@ pub(super) fn is_refusal_lifted(case: &Case) -> bool {
     case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
 }
 
-/// How programs get larger pages, and how to undo it.
+/// How programs can use larger pages, and how to undo this.
 pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
     let Some(old) = thp else { return read_section("huge-pages reserve") };
     let set = |value: &str| {

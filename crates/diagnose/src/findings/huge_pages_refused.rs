@@ -1,16 +1,16 @@
-//! Huge pages that this machine or process cannot get: large working sets need page walks.
+//! Huge pages that are not available on this machine or to this process, so that large working sets need page walks.
 
 use super::huge_pages;
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
 use crate::resources::{Walk, beyond, last_cache};
 
-/// Transparent huge pages refused to this process, with the measured cost if the measurement could lift the refusal temporarily; or disabled, so
-/// that nothing could be measured on 2 MiB pages.
+/// Transparent huge pages that are refused to this process, with the measured cost if the measurement could lift the refusal temporarily;
+/// or that are disabled, in which case nothing could be measured on 2 MiB pages.
 ///
-/// Then modelled: a page walk for a large working set reads one page-table entry from the last-level cache, and under a hypervisor, whose table
-/// is walked as well, a second one. The interval is from half to twice that: entries of smaller sets are closer, those of larger ones are in
-/// memory.
+/// In that case, modelled: a page walk for a large working set reads one page-table entry from the last-level cache and, under a
+/// hypervisor, whose table is walked as well, a second entry. The interval is from half to twice the model: entries of smaller sets are in
+/// nearer caches, entries of larger sets are in memory.
 pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
 const WHAT: Template = Template {
@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// Both page sizes as measured; programs started like this one only get the small one.
+/// Both page sizes as measured; programs started in the same way only get small pages.
 fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
@@ -56,7 +56,7 @@ fn working_set(m: &Measurement) -> Value {
 
 /// The place where they are missing.
 fn describe_place(m: &Measurement) -> Text {
-    text!("loads scattered over {size}", size = working_set(m))
+    text!("random loads over {size}", size = working_set(m))
 }
 
 /// The load latency without them.
@@ -197,7 +197,7 @@ mod tests {
         add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);
-        assert_eq!(missing(&machine(1), RULE), Some("whether huge pages are available"));
+        assert_eq!(missing(&machine(1), RULE), Some("availability of huge pages"));
         let mut inventory = machine(1);
         inventory.conditions.before.thp = Some("never".to_owned());
         assert_eq!(missing(&inventory, RULE), Some("load latency"));

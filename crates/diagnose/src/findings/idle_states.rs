@@ -1,14 +1,14 @@
-//! Wake-ups are slow because CPUs enter deep idle states in between.
+//! Wake-ups that are slow because CPUs enter deep idle states in between.
 
 use record::machine::IdleState;
 
 use super::prelude::*;
 use super::timer_slack::Gain;
 
-/// FIFO wake-up latency (without timer slack) with the machine as is, compared with idle states disabled.
+/// FIFO wake-up latency (without timer slack) on the machine as is, compared with idle states disabled.
 pub(super) const RULE: Rule = Rule { name: "idle-states", find };
 
-/// Smaller differences between longest wake-ups are chance: each is one in thousands.
+/// Smaller ratios between the longest wake-ups are due to chance: each is one wake-up in thousands.
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -29,7 +29,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             times = Value::Factor(times)
         ),
         (false, Some(times)) => text!(
-            "without idle states most wake-ups are {saved} faster, but the longest takes {times} as long",
+            "without idle states, most wake-ups are {saved} faster, but the longest takes {times} as long",
             saved = saved(),
             times = Value::Factor(times)
         ),
@@ -65,17 +65,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether disabled states are in fact not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabled states are really not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
 
 /// How long the governor haltpoll polls before it halts, ns.
 const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
-/// The option of the kernel's command line that sets it.
+/// The kernel command-line option that sets this time.
 const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 
-/// A guest whose governor polls briefly and then halts wastes less host time than one that never halts.
+/// The remedy of a guest whose governor polls briefly before halting, which wastes less host time than never halting.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
     remedies("idle-states poll").pop().filter(|_| may)
@@ -107,7 +107,7 @@ fn shallowest_us(states: &[IdleState]) -> u64 {
     exits.min().map_or(1, |ns| (ns / 1000).max(1))
 }
 
-/// Enables all states again except for those that were disabled before.
+/// Enables all states again, except those that were disabled before.
 fn restore_states(states: &[IdleState]) -> Remedy {
     let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
     let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();

@@ -1,4 +1,4 @@
-//! Requirements for every finding of any rule, checked for each finding in each rule's tests.
+//! Requirements for all findings of any rule, checked in each rule's tests.
 
 use record::diagnosis::Finding;
 use record::{Measurement, Record, Remedy, Text, Verdict};
@@ -8,7 +8,7 @@ use super::{Case, Rule};
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// What one rule finds in a record, with each finding checked against the general requirements; empty if it reports a missing input.
+/// The findings of a rule in a record, each checked against the general requirements; empty if the rule reports a missing input.
 pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
@@ -22,7 +22,7 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// What a rule lacks in a record; in that case it must find nothing.
+/// The input of a rule that a record lacks; in that case, the rule must not find anything.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
@@ -60,7 +60,7 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
             }
             Verdict::NotMeasurable { reason } => assert!(!reason.is_empty(), "reason: {finding:#?}"),
             Verdict::NotResolved { .. } | Verdict::TooNoisy { .. } => {
-                assert!(!finding.measured, "measured, and yet not resolved: {finding:#?}");
+                assert!(!finding.measured, "measured but not resolved: {finding:#?}");
             }
         }
         assert_undone(finding);
@@ -74,7 +74,8 @@ const TOOLS: [&str; 4] = ["cpupower idle-set", "chcpu", "docker update", "system
 fn assert_undone(finding: &Finding) {
     let commands = |all: &[Remedy]| all.iter().filter_map(|one| one.command.clone()).collect::<Vec<_>>();
     let undo = commands(&finding.undo).join("\n");
-    let undone = |changed: &str| assert!(undo.contains(changed), "nothing undoes {changed:?}: {finding:#?}");
+    let undone =
+        |changed: &str| assert!(undo.contains(changed), "no undo command for {changed:?}: {finding:#?}");
     for command in commands(&finding.remedy) {
         for written in command.split("sudo tee ").skip(1) {
             let path: String = written.chars().take_while(|c| !c.is_whitespace() && *c != ';').collect();
@@ -89,11 +90,11 @@ fn assert_undone(finding: &Finding) {
         remedy.text.as_ref().and_then(Text::code).is_some_and(|code| code.ends_with("-boot-option"))
     };
     if finding.remedy.iter().any(is_boot_option) {
-        assert!(!finding.undo.is_empty(), "nothing undoes a boot option: {finding:#?}");
+        assert!(!finding.undo.is_empty(), "no undo command for a boot option: {finding:#?}");
     }
 }
 
-/// Whether `from` names something that the record holds: `machine.cpus[3].max_hz`, `machine.caches[].bytes and .cpus`,
+/// Whether `from` refers to existing data in the record: `machine.cpus[3].max_hz`, `machine.caches[].bytes and .cpus`,
 /// `coverage[] latency 2MiB`, `wakeup.latency cpu=0 setting=as-is`, `memory.bandwidth op=triad detail.rounds`.
 fn resolves(json: &Value, record: &Record, from: &str) -> bool {
     if let Some(what) = from.strip_prefix("coverage[] ") {
@@ -133,7 +134,7 @@ fn stands_at(value: &Value, path: &str) -> bool {
     }
 }
 
-/// Whether a measurement has the metric and all keys that a place names.
+/// Whether a measurement has the metric and all keys of a place.
 fn is_at(m: &Measurement, from: &str) -> bool {
     let mut words = from.split(' ');
     if words.next() != Some(m.metric.name()) {

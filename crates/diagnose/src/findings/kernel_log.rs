@@ -4,7 +4,7 @@ use super::needs::RULES as TABLE;
 use super::prelude::*;
 use crate::tables::sentences;
 
-/// The rules of all kinds of lines. A log without any of these lines contains no more information than no log.
+/// The rules for all kinds of lines. A log without any of these lines provides no more information than a missing log.
 pub(super) const RULES: [Rule; 4] = [
     Rule { name: "tsc-unstable", find: |case| find(case, "tsc-unstable", Severity::Warning) },
     Rule { name: "machine-check", find: |case| find(case, "machine-check", Severity::Warning) },
@@ -12,7 +12,7 @@ pub(super) const RULES: [Rule; 4] = [
     Rule { name: "memory-uncorrected", find: |case| find(case, "memory-uncorrected", Severity::Serious) },
 ];
 
-/// Where a record has the note of a rule's line, the note, and what is found.
+/// The place of the note on a rule's line in a record, the note, and the finding.
 fn find_note<'a>(case: &Case<'a>, rule: &str) -> Option<(usize, &'a Text, Template)> {
     let [note, what] = sentences(TABLE, "kernel-log", rule)[..] else { return None };
     let mut notes = case.record.machine.notes.iter().enumerate();

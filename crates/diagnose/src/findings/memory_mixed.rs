@@ -1,4 +1,4 @@
-//! Memory devices of different speeds: the fast ones run at the speed of the slow ones.
+//! Memory devices of different speeds: fast devices run at the speed of slow ones.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use crate::memory_channels::{self, rated_mt_s};
 
 /// Devices rated, or configured, for different speeds.
 ///
-/// Modelled: memory is interleaved evenly over its channels, so all run at the speed of the slowest: 1 − slowest ÷ mean.
+/// Modelled: memory is interleaved evenly over its channels, so all channels run at the speed of the slowest: 1 −
+/// slowest ÷ mean.
 pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
 /// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently: 2933 equals 2934.
@@ -15,11 +16,11 @@ pub(super) const ROUNDING: u32 = 1;
 
 const RUNNING: Template = Template {
     code: "memory-mixed-running",
-    words: "memory devices run at different speeds, the slowest {slowest} MT/s",
+    words: "memory devices run at different speeds, the slowest at {slowest} MT/s",
 };
 const RATED: Template = Template {
     code: "memory-mixed-rated",
-    words: "memory devices are rated for different speeds, the slowest {slowest} MT/s",
+    words: "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
 };
 
 /// The highest possible speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
@@ -30,7 +31,7 @@ pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
     (slowest > 0 && slowest.saturating_add(ROUNDING) < fastest).then_some(slowest)
 }
 
-/// How many devices have each speed.
+/// The number of devices with each speed.
 fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
     let mut speeds = BTreeMap::new();
     for speed in of.filter(|speed| *speed > 0) {

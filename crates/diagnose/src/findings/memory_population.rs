@@ -9,7 +9,7 @@ use crate::memory_channels;
 
 /// Uneven memory between the channels of a node, or between nodes.
 ///
-/// Modelled: a program that uses all memory evenly finishes when the fullest channel does, so the lost share is 1 − mean ÷ maximum.
+/// Modelled: a program that accesses all memory evenly is limited by the fullest channel, so the lost share is 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-population", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -61,21 +61,21 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     Some(nodes)
 }
 
-/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. Client firmware lists four channels of 16 or 32 bits
-/// there, even if the installed memory is 64 bits wide and fills the controller.
+/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. Client firmware lists four channels of 16 or 32
+/// bits per controller, even if the installed memory is 64 bits wide and uses the whole controller.
 fn controller(slot: &MemoryDevice) -> Option<&str> {
     let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
 }
 
-/// Whether a device is as wide as a controller with this prefix.
+/// Whether a device is as wide as the controller with this prefix.
 fn fills(device: &MemoryDevice, of: &str) -> bool {
     let is_alike = controller(device).is_some_and(|controller| controller.len() == of.len());
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an empty entry of the firmware's table is a slot: it must be named like those with memory, and on clients its form factor must be
-/// known.
+/// Whether an empty entry of the firmware's table is a slot: its name must have the form of populated slots' names, and on client machines
+/// its form factor must be known.
 fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
@@ -117,7 +117,7 @@ fn find_uneven_channels(
     let what = match empty.len() {
         0 => text!(
             "memory-population-uneven",
-            "memory channels hold different amounts of memory: the fullest carry more than their share of the traffic"
+            "memory channels have different amounts of memory: the fullest carry more than their share of traffic"
         ),
         1 => text!("1 of {channels} memory channels is empty", channels = channels.len()),
         empty => text!("{empty} of {channels} memory channels are empty", channels = channels.len()),
@@ -151,7 +151,7 @@ fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Findi
         nodes.retain(|_, size| *size > 0);
     }
     let loss = modelled(uneven(nodes.values().copied()))?;
-    let what = text!("memory-population-uneven-nodes", "nodes or sockets hold different amounts of memory");
+    let what = text!("memory-population-uneven-nodes", "nodes or sockets have different amounts of memory");
 
     let seen = cite_fact(list_sizes(&nodes), "machine.memory_devices[].node and .bytes");
     let relevance = if nodes.values().any(|size| *size == 0) { Relevance::All } else { Relevance::Some };

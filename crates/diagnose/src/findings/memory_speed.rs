@@ -1,4 +1,4 @@
-//! Memory devices that run slower than they could.
+//! Memory devices that run below their rated speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::memory_channels;
 /// finding is no more than a warning.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
-/// The most devices that are named; the others are counted.
+/// Maximum number of devices listed by name; the others are counted.
 const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

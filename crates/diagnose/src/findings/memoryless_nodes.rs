@@ -1,4 +1,4 @@
-//! Nodes with CPUs but without memory: all accesses of their CPUs go to other nodes.
+//! Nodes with CPUs but without memory: all memory accesses of their CPUs are remote.
 
 use record::machine::Node;
 
@@ -7,8 +7,8 @@ use super::prelude::*;
 
 /// Nodes without memory on a machine with other nodes that have memory.
 ///
-/// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest the
-/// host may have placed the memory anywhere.
+/// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest,
+/// the host may have placed the memory anywhere.
 pub(super) const RULE: Rule = Rule { name: "memoryless-nodes", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

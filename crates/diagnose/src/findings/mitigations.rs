@@ -28,7 +28,8 @@ const ON_THE_WAY: [&str; 10] = [
     ", BHB",
 ];
 
-/// The full report for flaws mitigated by a barrier at each entry; otherwise the word refers to task switches.
+/// The complete report for flaws mitigated by a barrier at each entry; in other reports, the word refers to task
+/// switches.
 const BARRIER: &str = "Mitigation: IBPB";
 
 /// Whether a report shows a mitigation at each kernel entry.
@@ -49,7 +50,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
     let what =
-        text!("a system call takes {call}, with mitigations on its path: {flaws}", flaws = flaws.join(", "));
+        text!("a system call takes {call}; mitigations on its path: {flaws}", flaws = flaws.join(", "));
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that call the kernel often feel it, and it was chosen for safety.

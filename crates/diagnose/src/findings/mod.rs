@@ -73,10 +73,11 @@ use draft::Draft;
 
 use crate::record_index::RecordIndex;
 
-/// What each rule looks for, and how, in the form of [`record::glossary`]; rules covered by a metric's entry have none.
+/// The subject and method of each rule, in the form of [`record::glossary`]; rules covered by a metric's entry have no
+/// entry of their own.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// What a rule reads: the results of a record, in order.
+/// The input of a rule: the results of a record, in order.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
@@ -93,12 +94,12 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// One rule: it reports nothing if what it needs is missing (`rules.txt`), or if its loss is unresolved.
+/// A rule, which reports nothing if required data is missing (`rules.txt`) or if the loss is unresolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its stable name, which findings carry.
+    /// The rule's stable name, which is part of its findings.
     pub name: &'static str,
-    /// What it finds, if anything; called only if nothing is missing.
+    /// Returns the findings, if any; called only if no data is missing.
     pub find: fn(&Case) -> Option<Vec<Finding>>,
 }
 
@@ -108,7 +109,7 @@ impl Rule {
         needs::missing(self.name, case)
     }
 
-    /// What it finds; nothing if something is missing. What has no remedy of its own has the rule's.
+    /// The rule's findings; empty if data is missing. Findings without a specific remedy have the rule's remedy.
     pub fn findings(&self, case: &Case) -> Vec<Finding> {
         if self.missing(case).is_some() {
             return Vec::new();
@@ -178,7 +179,7 @@ pub const RULES: &[Rule] = &[
 /// A condition by its name, and whether it holds.
 type Condition = (&'static str, fn(&Case) -> bool);
 
-/// Conditions that `rules.txt` names.
+/// Conditions that are used in `rules.txt`.
 const CONDITIONS: &[Condition] = &[
     ("any-result", |case| !case.record.measurements.is_empty()),
     ("both-pages", |case| case.pages().is_some()),
@@ -214,7 +215,7 @@ fn has_memory(case: &Case, is: fn(&MemoryDevice) -> bool) -> bool {
     memory_channels::populated(&case.record.machine).any(is)
 }
 
-/// Rules that find the same cause in different ways, the most general first.
+/// Rules that detect the same cause in different ways, the most general first.
 const ONE_CAUSE: [&[&str]; 2] = [
     &[other_load::RULE.name, taken_by_kernel::RULE.name, bandwidth_shared::RULE.name],
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
@@ -263,8 +264,9 @@ pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
-/// If measured, the time that a busy thread lost to other processes is the loss of the run: the time that measuring threads waited for a CPU
-/// includes waits for each other. The loops ran only for part of the run: in total, no more was lost than other processes used.
+/// If the time that a busy thread lost to other processes was measured, it replaces the loss of the run, because the run-queue time of
+/// measuring threads includes waits for each other. Since the busy loops ran only for a part of the run, the total loss is limited to the
+/// time used by other processes.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -288,8 +290,8 @@ fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
 }
 
-/// Merges the findings of these rules into one: the first with a known cost, else the first. Its cost is the highest measured one, and the
-/// others become its evidence. A model counts only if nothing was measured.
+/// Merges the findings of these rules into one: the first with a known cost, otherwise the first. Its cost is the highest measured cost,
+/// and the other findings become its evidence. A model counts only if nothing was measured.
 fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let rank = |finding: &Finding| rules.iter().position(|rule| *rule == finding.rule);
     let mut same: Vec<Finding> = found.extract_if(.., |finding| rank(finding).is_some()).collect();
@@ -312,7 +314,8 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops the finding of an atypical headline if another finding on it costs as much: that one is the cause. Memory latency is judged by loads on
+/// Drops the finding of an atypical headline if another finding on the same resource costs as much and is therefore the
+/// cause. Memory latency is judged by loads on
 /// huge pages, which are not affected by the causes of the other findings about it.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found

@@ -1,4 +1,4 @@
-//! What rules reduce, and what they need of a record: `rules.txt`.
+//! The resource that each rule affects, and the data that it needs from a record: `rules.txt`.
 
 use record::{Label, metrics};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::comparison::facts::{inventory, look_up};
 use crate::figures::has_labels;
 use crate::tables::rows;
 
-/// The table of what rules reduce and need.
+/// The table of affected resources and required data.
 pub(super) const RULES: &str = include_str!("rules.txt");
 
 /// The resource that a rule's findings reduce.
@@ -16,7 +16,7 @@ pub(super) fn resource(rule: &str) -> Option<&'static str> {
     rows(RULES, rule).first()?.first().copied().filter(|name| *name != "-")
 }
 
-/// The first need of a rule that the record does not meet.
+/// The first requirement of a rule that the record does not meet.
 pub(super) fn missing(rule: &str, case: &Case) -> Option<&'static str> {
     let unmet = |need: Vec<&'static str>| {
         let (what, ways) = need.split_first()?;
@@ -25,7 +25,8 @@ pub(super) fn missing(rule: &str, case: &Case) -> Option<&'static str> {
     rows(RULES, rule).into_iter().skip(1).find_map(unmet)
 }
 
-/// Whether the record has what is at this path, a result of this metric with these labels, or this condition holds.
+/// Whether the record has a value at this path or a result of this metric with these labels, or whether this condition
+/// holds.
 fn is_met(case: &Case, way: &str) -> bool {
     if let Some((_, holds)) = CONDITIONS.iter().find(|(name, _)| *name == way) {
         return holds(case);

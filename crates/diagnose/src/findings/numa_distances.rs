@@ -1,4 +1,4 @@
-//! Firmware with a table of distances that contradicts the measurements: programs and the kernel use it to place
+//! A firmware table of distances that contradicts the measurements; the kernel and programs use this table to place
 //! memory.
 
 use super::prelude::*;
@@ -31,7 +31,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, nodes};
 
-    /// Four nodes: the table lists 0 and 2 as neighbours, but in fact 0 and 1 are.
+    /// Four nodes: the table lists 0 and 2 as neighbors, but the real neighbors are 0 and 1.
     fn lying() -> record::Record {
         let near = |a: u32, b: u32| a / 2 == b / 2;
         let distance = move |a: u32, b: u32| match (a == b, near(a, b)) {

@@ -1,4 +1,4 @@
-//! The cost of ignoring nodes: most accesses of such a program go to other nodes' memory.
+//! The cost of ignoring nodes: most accesses of a program that ignores nodes are remote.
 
 use record::Metric;
 use record::diagnosis::Numa;
@@ -10,8 +10,8 @@ use crate::resources::MEMORY_BANDWIDTH;
 
 /// Latency and bandwidth over all pairs of nodes compared with those of each node's local memory.
 ///
-/// The matrix is measured; the model assumes accesses spread evenly over all nodes. A record without a matrix may have
-/// single results of local and other nodes' memory, as other tools print them; then these are used.
+/// The matrix is measured; the model assumes accesses spread evenly over all nodes. For a record without a matrix,
+/// single results of local and other nodes' memory are used, as printed by other tools.
 pub(super) const RULE: Rule = Rule { name: "numa-latency", find };
 
 /// Whether the machine has more than one node.

@@ -1,4 +1,5 @@
-//! Several packages that appear as one node: memory is interleaved over them, and no program can use only local memory.
+//! Several packages that appear as one node: memory is interleaved over all packages, and programs cannot use only
+//! local memory.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use crate::memory_channels;
 
 /// One node and at least two packages, on a physical machine.
 ///
-/// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency in published results of
-/// two Xeon packages; with nodes, all accesses of a program could be local.
+/// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another package, at 1.5 to 1.8 times the local latency in published
+/// results of two Xeon packages; with separate nodes, all accesses of a program could be local.
 pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 
 /// Latency to another package divided by the local latency: the lowest and highest published ratio for two packages.
@@ -27,8 +28,8 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-/// Whether the packages that Linux counts are separate processors. On x86 they are; elsewhere older kernels and lscpu report clusters as
-/// packages, so memory devices of several packages must confirm it.
+/// Whether the packages reported by Linux are separate processors. On x86, they are; on other architectures, older versions of the
+/// kernel and lscpu report clusters as packages, so memory devices of several packages must confirm it.
 fn are_sockets(machine: &Machine) -> bool {
     let vendors = ["GenuineIntel", "AuthenticAMD", "HygonGenuine"];
     let is_x86 = machine.architecture.starts_with("x86")

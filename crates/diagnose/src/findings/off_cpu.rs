@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 
-/// User and system time of a command compared with its run time. Commands run by `linespeed stat` itself are analysed
+/// User and system time of a command compared with its run time. Commands run by `linespeed stat` itself are analyzed
 /// in more detail.
 pub(super) const RULE: Rule = Rule { name: "off-cpu-command", find };
 
 /// Shorter commands mostly measure process start and exit, s.
 const LEAST: f64 = 0.01;
-/// Below this on-CPU share of its run time, a command waits more than it works.
+/// Below this on-CPU share of its run time, a command waits more than it computes.
 const MOSTLY: f64 = 0.5;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -9,11 +9,11 @@ use crate::culprits;
 ///
 /// Modelled: if n CPUs are shared fairly by n threads and L others, the threads get n ÷ (n + L) of the time. Other processes delayed by the
 /// measurement used less than they requested: if no CPU was idle, L is the load average, if known before and after, minus the measurement's
-/// share. If the run-queue delay of the measuring threads is known, that is the loss, as far as other processes can have caused it. A command,
-/// which may wait for other things, is delayed for at most its run time times L ÷ n.
+/// share. If the run-queue delay of the measuring threads is known, it is the loss, as far as other processes can have caused it. A command
+/// may also wait for other reasons; its delay is at most its run time times L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
-/// With less idle time than this share of the busy time, no CPU was free for other processes.
+/// If the idle time is below this share of the busy time, no CPU was free for other processes.
 const IDLE: f64 = 0.1;
 
 /// The error of a CPU's time: one tick at either end.
@@ -73,7 +73,7 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     (steal_time::is_known(case) && most.value() < RESOLUTION).then_some(most)
 }
 
-/// CPUs of others.
+/// CPUs used by other processes.
 pub(super) struct Used {
     /// Used on average during the run.
     used: f64,
@@ -83,12 +83,12 @@ pub(super) struct Used {
     own: Option<f64>,
     /// The share of its time for which the measurement waited for a CPU used by others, if known.
     waited: Option<f64>,
-    /// How long the run took.
+    /// Duration of the run.
     seconds: f64,
 }
 
 impl Used {
-    /// The share lost to `load` others on `cpus` CPUs.
+    /// The share lost to `load` other threads on `cpus` CPUs.
     fn share(&self, load: f64, cpus: u32) -> f64 {
         let cpus = f64::from(cpus);
         let never_stops = load / (load + cpus);
@@ -140,7 +140,7 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     Some(found.felt_by(relevance).cite_all(seen))
 }
 
-/// From the load average alone, which shows nothing about the run itself.
+/// The finding from just the load average, which shows nothing about the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over =
         used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);

@@ -66,13 +66,13 @@ fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
         seen.push(cite_fact(text!("{kind}: {cpus}, median clock {clock}"), CLOCKS));
     }
 
-    let what = text!("{count} kinds of cores: {kinds}", count = kinds.len(), kinds = groups);
+    let what = text!("{count} core types: {kinds}", count = kinds.len(), kinds = groups);
     let pin = format!("taskset -c {} COMMAND", cpus_of(fastest.iter().copied()));
     let finding = RULE
         .report_fact_as("outlier-cores kinds", Severity::Note, what)
         .locate_cpus(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied())))
         .cite_all(seen)
-        .cite(text!("core kinds"), "machine.cpus[].kind")
+        .cite(text!("core types"), "machine.cpus[].kind")
         .mend_as("outlier-cores kinds")
         .suggest(text!("latency-critical work"), pin);
     Some(finding)

@@ -1,12 +1,12 @@
-//! linespeed itself ran at a low priority: other processes ran first.
+//! linespeed itself ran at a low priority, so other processes ran first.
 
 use record::Snapshot;
 
 use super::other_load;
 use super::prelude::*;
 
-/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup with less than the default weight. On an otherwise idle machine none of them
-/// costs anything.
+/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup with less than the default weight. On an otherwise idle machine, none of
+/// these has a cost.
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

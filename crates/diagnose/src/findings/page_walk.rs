@@ -1,4 +1,4 @@
-//! Page walks: the loss for loads from large working sets on 4 KiB pages, if programs get no larger ones.
+//! Page walks: the loss for loads from large working sets on 4 KiB pages, if programs cannot use larger pages.
 
 use super::huge_pages;
 use super::prelude::*;

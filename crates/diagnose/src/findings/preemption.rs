@@ -1,4 +1,4 @@
-//! A kernel in which threads finish their kernel work before a more urgent thread runs, which matters for low latency.
+//! A kernel without full preemption, which delays urgent threads until others have finished their kernel work.
 
 use super::prelude::*;
 use super::steal_time;

@@ -1,4 +1,4 @@
-//! CPUs that share a core although Linux shows a separate core for each.
+//! CPUs that share a core although Linux reports a separate core for each.
 
 use record::shape::Motion;
 
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
 const LEAST: usize = 2;
 /// Maximum number of pairs named.
 const NAMED: usize = 3;
-/// Above this share of the checks, it is a warning.
+/// Above this share of the checks, the finding is a warning.
 const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -34,7 +34,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let what = match shape.motion {
         Motion::Floating => text!(
             "shared-cores-at-times",
-            "vCPUs share a core at times ({pairs}), though Linux shows a separate core for each",
+            "vCPUs sometimes share a core ({pairs}), though Linux shows a separate core for each",
             pairs
         ),
         _ => text!(

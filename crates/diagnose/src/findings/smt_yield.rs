@@ -1,9 +1,9 @@
-//! What siblings add; the kernel counts each as a CPU.
+//! The SMT yield; the kernel counts each sibling as a CPU.
 
 use super::prelude::*;
 
-/// Throughput of all siblings of a core compared with one alone. Less than one is a loss; only slightly more than one means that capacity should
-/// be counted in cores, much more that it should be counted in CPUs.
+/// Throughput of all siblings of a core compared with that of a single one. A ratio below one is a loss; slightly above one, capacity
+/// should be counted in cores; well above one, in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
 /// A sibling adds little below the first share of a core, and much above the second: a half plus or minus a quarter.

@@ -1,4 +1,4 @@
-//! CPU time that the hypervisor gave to others while this machine was ready to run.
+//! CPU time that the hypervisor gave to other guests while this machine was ready to run.
 
 use super::prelude::*;
 use super::steal_time;

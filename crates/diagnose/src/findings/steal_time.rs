@@ -8,7 +8,7 @@ pub(super) fn is_known(case: &Case) -> bool {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
 
-/// The CPU that loses most, and all affected ones.
+/// The CPU that loses most, and all affected CPUs.
 pub(super) struct StealTime<'a> {
     /// The share of the CPU that loses most.
     pub worst: &'a Measurement,
@@ -64,7 +64,8 @@ impl StealTime<'_> {
     }
 }
 
-/// A share up to this factor above that of the quota is still attributed to the quota, because throttling lasts for whole periods.
+/// A share of up to this multiple of the quota's share is still attributed to the quota, because throttling lasts for whole
+/// periods.
 const OF_QUOTA: f64 = 1.25;
 
 /// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
@@ -121,7 +122,7 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// The evidence that gaps come from a cap.
+/// The evidence that gaps are due to a cap.
 pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
     cite_fact(CAPPED, gap)
 }

@@ -5,7 +5,8 @@ use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// The stolen share not caused by an interrupt or switch of this kernel; and, if the share is small, gaps longer than the fastest wake-ups here.
+/// The stolen share that is not caused by interrupts or switches of this kernel; and, if the share is small, gaps longer than the fastest
+/// wake-ups on this machine.
 pub(super) const RULE: Rule = Rule { name: "stolen-below", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -19,7 +20,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// The steal time reported by the hypervisor, compared with the loss of a busy loop, and what it is averaged over.
+/// The steal time reported by the hypervisor, compared with the loss of a busy loop, and the period over which it is
+/// averaged.
 fn cite_reported(case: &Case) -> Option<Evidence> {
     let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
     let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
@@ -28,7 +30,7 @@ fn cite_reported(case: &Case) -> Option<Evidence> {
     Some(cite_fact(says, "conditions.after.steal_share"))
 }
 
-/// What to do about it.
+/// The remedies.
 fn remedy(case: &Case) -> Vec<Remedy> {
     if case.record.machine.is_virtual() {
         return steal_time::host_remedy(steal_time::cap(case).is_some());

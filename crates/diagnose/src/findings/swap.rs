@@ -22,7 +22,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             let says = text!("pages swapped in or out during the run: {pages}");
             RULE.report_fact(Severity::Warning, what).cite(says, "conditions.after.swapped_pages")
         }
-        _ if no_room => RULE.report_fact(Severity::Note, text!("swap holds more than the available memory")),
+        _ if no_room => RULE.report_fact(Severity::Note, text!("swap usage exceeds the available memory")),
         _ => return None,
     };
     let used = Some(used).filter(|used| *used > 0).map(Value::Bytes);

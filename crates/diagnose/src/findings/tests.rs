@@ -1,4 +1,4 @@
-//! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
+//! Tests of all rules together: no findings on a well-configured machine, ordered by loss, and robust for any record.
 
 use proptest::prelude::*;
 use record::clock_holders::{ClockHolders, PowerLimit};
@@ -12,7 +12,7 @@ use crate::shape::samples::looks_at;
 use crate::tables::rows;
 use record::diagnosis::Relevance;
 
-/// A machine of eight cores with two channels, set up as one would wish, with every input that a rule reads.
+/// A well-configured machine with eight cores and two channels, and with all inputs of the rules.
 fn good() -> Record {
     let mut record = machine(8);
     record.machine.virtualization.hypervisor = Some("none".to_owned());
@@ -131,7 +131,7 @@ fn on_a_well_set_up_machine_nothing_is_found() {
     assert_eq!(diagnosis.resources.len(), 4);
 }
 
-/// The same with two packages, a node each, siblings and counters: what every rule needs is there.
+/// The same with two packages of one node each, siblings and counters, which has the inputs of all rules.
 fn good_with_two_packages() -> Record {
     let mut record = good();
     let machine = &mut record.machine;
@@ -185,7 +185,7 @@ fn good_with_two_packages() -> Record {
     record
 }
 
-/// Rules that only the kernel's log can answer.
+/// Rules that require the kernel's log.
 const LOG: [&str; 4] = ["machine-check", "memory-corrected", "memory-uncorrected", "tsc-unstable"];
 
 /// Distance is no fault of the machine: it costs only programs that ignore nodes, and these are told.

@@ -49,7 +49,7 @@ fn held_off(case: &Case) -> bool {
     !case.record.coverage.iter().any(refused)
 }
 
-/// What tuning gains for one scheduling policy on [`wake_up_cpu`].
+/// The gain from tuning for one scheduling policy on [`wake_up_cpu`].
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
     /// The machine as it is.
@@ -71,7 +71,7 @@ impl<'a> Gain<'a> {
         Some(Self { as_is, tuned, ns: as_is.summary.median - tuned.summary.median })
     }
 
-    /// The current loss, minus `other` ns with another cause.
+    /// The current loss, minus `other` ns due to another cause.
     pub(super) fn loss_beside(&self, other: f64) -> Verdict {
         let (low, high) = spread(&self.tuned.summary);
         let could_be = Summary {

@@ -1,4 +1,4 @@
-//! Timers with the resolution of the kernel's tick: sleeping threads wake at the next one.
+//! Timers with the resolution of the kernel's tick: sleeping threads wake at the next tick.
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
@@ -6,7 +6,8 @@ use crate::resources::DEFAULT_SLACK_NS;
 
 /// Wake-ups spread evenly over a tick, as without high-resolution timers.
 ///
-/// Modelled: with them, an ordinary thread waits for its timer slack of 50 µs; the interval is from half to twice that.
+/// Modelled: with high-resolution timers, an ordinary thread waits for its timer slack of 50 µs; the interval is from
+/// half to twice that value.
 pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
 /// Wake-ups spread over a tick have a median near half of it, and none is much later than the tick.

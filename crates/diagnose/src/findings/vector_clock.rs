@@ -56,12 +56,12 @@ fn find_slow_vectors(
     };
     let remedy = match narrower {
         Some(width) => text!(
-            "if only part of the code is vectorised, run that part on separate CPUs, or compile it with -mprefer-vector-width={width}",
+            "if only part of the code is vectorized, run that part on separate CPUs, or compile it with -mprefer-vector-width={width}",
             width = width
         ),
         None => text!(
             "vector-clock-apart",
-            "if only part of the code is vectorised, run that part on separate CPUs"
+            "if only part of the code is vectorized, run that part on separate CPUs"
         ),
     };
     let beside = text!("clock with {vectors} code: {clock}", vectors = &vectors, clock = wide);

@@ -1,4 +1,4 @@
-//! A CPU whose longest wake-up far exceeds those of all others, which agree.
+//! A CPU whose longest wake-up far exceeds those of all other CPUs, which agree with each other.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let [is, most, least] = [odd, next, least].map(|m| Value::Figure(longest(m), "ns"));
     let cpu = cpus_of([odd]);
     let what = text!(
-        "the longest wake-up takes {is} on CPU {cpu}, and {least} to {most} on the others",
+        "the longest wake-up takes {is} on CPU {cpu}, and {least} to {most} on other CPUs",
         cpu = &cpu,
         is = is.clone()
     );
@@ -54,8 +54,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .locate_cpus(&cpu)
         .cite(text!("longest wake-up: {is}"), odd)
         .cite(text!("longest of all others: {next}", next = Value::Figure(longest(next), "ns")), next)
-        .suggest(text!("find what runs there"), format!("sudo rtla osnoise top -c {cpu} -d 30s"))
-        .suggest(text!("keep urgent work off it"), format!("taskset -c {rest} COMMAND"))
+        .suggest(text!("find the tasks on this CPU"), format!("sudo rtla osnoise top -c {cpu} -d 30s"))
+        .suggest(text!("run urgent work on other CPUs"), format!("taskset -c {rest} COMMAND"))
         .mend_as(RULE.name);
     Some(vec![finding])
 }

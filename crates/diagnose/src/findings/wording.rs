@@ -8,7 +8,7 @@ use super::invariants::found;
 use super::*;
 use crate::samples::{add_wakeups, machine, nodes, stolen};
 
-/// What a report shows for the first finding of a rule, line by line.
+/// The report's lines for the first finding of a rule.
 fn read(record: &Record, rule: Rule) -> String {
     let Finding { severity, what, place, evidence, loss, remedy, undo, .. } = found(record, rule).remove(0);
     let mut lines = vec![format!("{severity:?}: {what}")];

@@ -1,19 +1,20 @@
-//! Where a series of values changed its level.
+//! Finds the points at which a series of values changed its level.
 //!
 //! A series is cut where a weighted likelihood ratio of two levels against one is greatest, if chance is unlikely to produce that ratio;
 //! then each part is cut by itself (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A permutation test
 //! gives the probability: without a change every order of the values is equally likely, whatever their distribution and the width of each
-//! interval. So a series without change is cut in at most [`WRONG`] of cases. A value's weight is the inverse of its variance, from its own
-//! interval and the series' usual one: runs differ by more than one run shows. Values that drift or depend on earlier ones are not
-//! exchangeable: for them the test only shows that they changed.
+//! interval. Therefore, a series without change is cut in at most [`WRONG`] of cases. A value's weight is the inverse of its variance,
+//! which is based on its own interval and the typical scatter of the series, since runs differ by more than a single run
+//! shows. Values that drift or depend on earlier values are
+//! not exchangeable: for these, the test only shows that they changed.
 
 use record::difference::WRONG;
 
-/// Records on each side of a change: a single one may be an outlier.
+/// Minimum number of records on each side of a change, because a single one may be an outlier.
 const LEAST_SIDE: usize = 2;
 /// Number of random orders.
 const ORDERS: u32 = 1999;
-/// The seed of the orders: the same records give the same answer each time.
+/// The seed of the orders, so that the same records always lead to the same answer.
 const SEED: u64 = 0x6c69_6e65_7370_6565;
 
 /// A value with its standard deviation, 0 if unknown.
@@ -23,7 +24,7 @@ pub(super) struct Value {
     pub(super) deviation: f64,
 }
 
-/// Where a series was cut: the index of the later part's first value, and the probability by chance.
+/// A cut of a series: the index of the later part's first value, and the probability by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     pub(super) at: usize,
@@ -56,7 +57,8 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// What a part needs to be cut: this many values, since with fewer no order is rare enough; and at most this probability by chance.
+/// The conditions for cutting a part: a minimum number of values, since with fewer values no order is rare enough, and a maximum
+/// probability by chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -75,7 +77,8 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// Where the levels of both sides differ most clearly, and how clearly: the reduction of weighted squares from one level to two.
+/// The cut at which the levels of both sides differ most clearly, and the clarity: the reduction of weighted squares from one
+/// level to two.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
@@ -95,7 +98,7 @@ fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     best.filter(|(_, clear)| *clear > 0.0)
 }
 
-/// How often a random order is cut as clearly; `None` if that is too often.
+/// The share of random orders that are cut as clearly; `None` if it is too high.
 fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Option<f64> {
     let allowed = (most * f64::from(ORDERS + 1)) as u32;
     let mut order = values.to_vec();

@@ -1,5 +1,5 @@
-//! One machine's results over its records: each headline, where its level changed, and what differs between the two records around a
-//! change.
+//! One machine's results over its records: each headline, the changes of its level, and the differences between the two records
+//! around a change.
 
 mod change_points;
 
@@ -18,7 +18,7 @@ use change_points::{Value, find_cuts, least_values};
 /// Half a 95 % interval of a normal distribution, in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 
-/// What is saved of one record of a machine.
+/// The summary of one record of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// Its file and time.
@@ -34,7 +34,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// From a record: its headlines, or the results of these metrics and the headlines of these names.
+    /// Creates the summary of a record: its headlines, or the results of these metrics and the headlines with these
+    /// names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
         let facts = tell_facts(record);
@@ -97,7 +98,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     all
 }
 
-/// What two results of one line have in common.
+/// The properties that all results of a line share.
 fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
     let Figure { metric, what, unit, better, .. } = &row.figure;
     (metric.name(), what, unit, *better, &row.method)
@@ -130,7 +131,7 @@ pub fn lines(records: &[Past]) -> Vec<Line> {
     lines
 }
 
-/// Where a line changed.
+/// The changes of a line.
 fn changes(line: &Line, records: &[Past], together: usize) -> Vec<Change> {
     let values: Vec<Value> = line.points.iter().map(as_logarithm).collect();
     let cuts = find_cuts(&values, together);
@@ -179,7 +180,8 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
     Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
-/// Where the CPUs are, by the newest records that know it, and since when, if it was different before.
+/// The CPU placement according to the newest records that contain it, and the date of its first record, if it was
+/// different before.
 pub fn since(records: &[Past]) -> Vec<Text> {
     let of_fact = |(at, fact): (usize, &crate::Fact)| {
         let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();
@@ -201,7 +203,7 @@ pub fn since(records: &[Past]) -> Vec<Text> {
     facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }
 
-/// What differs between two records, hardware first, without momentary states of the machine.
+/// The differences between two records, hardware first, without momentary states of the machine.
 fn differences(before: &Past, after: &Past) -> Vec<Difference> {
     let values = [before.facts.clone(), after.facts.clone()];
     let lasting =

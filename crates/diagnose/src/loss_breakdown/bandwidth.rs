@@ -1,4 +1,4 @@
-//! Bytes a second between all CPUs and memory.
+//! Bytes per second between all CPUs and memory.
 
 use record::diagnosis::Finding;
 use record::difference::Verdict;
@@ -44,7 +44,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
     {
         // Of three arrays one is written.
         let read_first = |avoided: f64| delivered / 3.0 * (1.0 - avoided);
-        let cause = text!("reads of the lines that regular stores overwrite");
+        let cause = text!("write-allocate reads for regular stores");
         let between = Some((read_first(most), read_first(least)));
         steps.take(cause, None, read_first((least + most) / 2.0), between, true);
     }

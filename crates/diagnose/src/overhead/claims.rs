@@ -127,7 +127,7 @@ fn kernel_suffers_more(layers: &Rows, together: Together) -> (Answer, Text) {
     let pairs = find_pair(layers, "kernel unpinned > kernel").zip(of_user);
     let Some(((kernel_free, kernel), (user_free, user))) = pairs else {
         return cannot(text!(
-            "requires times of both a kernel thread and a user program, each pinned and unpinned"
+            "requires timings of both a kernel thread and a user program, each pinned and unpinned"
         ));
     };
     let gain = compare_totals(

@@ -15,7 +15,7 @@ use record::text;
 use rows::{Rows, Together};
 
 /// Steps, floor and conclusions; each layer gets the interval of its extra time over the fastest. `None` if layers were not timed alternately;
-/// published results are single values without an interval.
+/// for example, published results are single values without an interval.
 pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
     let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);

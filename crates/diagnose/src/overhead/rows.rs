@@ -1,4 +1,4 @@
-//! Layers timed alternately, each with its portions, so that two of them can be compared.
+//! Layers timed alternately, each with its slices, so that any two can be compared.
 
 use record::difference::{Difference, compare_totals};
 use record::{DetailKey, Label, Measurement, detail, metrics};
@@ -11,7 +11,7 @@ use crate::record_index::RecordIndex;
 pub(super) struct Together {
     /// The number of simultaneous comparisons: the intervals hold for all of them together (Bonferroni).
     pub comparisons: usize,
-    /// How much a layer differs from itself: no smaller difference can be resolved.
+    /// The difference of a layer from itself: smaller differences cannot be resolved.
     pub floor: Option<f64>,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Row<'a> {
     pub m: &'a Measurement,
     /// `user`, `kernel`, `guest user`…
     pub layer: &'a str,
-    /// The CPU it is pinned to; `None` if it is not.
+    /// The CPU to which the layer is pinned; `None` if it is not pinned.
     pub cpu: Option<u64>,
     /// Whether interrupts reach it.
     pub interrupts: bool,
-    /// Cycles of each portion, in run order.
+    /// Cycles of each slice, in run order.
     pub portions: Vec<f64>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Its name for people.
+    /// The displayed name.
     pub(super) fn label(&self) -> String {
         label(self.m)
     }
@@ -59,7 +59,7 @@ impl<'a> Row<'a> {
         self.m.detail.get(count)
     }
 
-    /// How much more this layer costs than `other`, over the portions that both ran alternately.
+    /// The additional cost of this layer relative to `other`, over the slices that both ran alternately.
     pub(super) fn against(&self, other: &Row, together: Together) -> Difference {
         let (comparisons, floor) = (together.comparisons, together.floor);
         compare_totals(&[&other.portions], &[&self.portions], comparisons, floor).as_more()
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The layers of a record timed alternately: those with portions.
+    /// The layers of a record that were timed alternately, which are those with slices.
     pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
         Self(index.figures_of(metrics::LAYER_TIME).filter_map(Row::from_measurement).collect())
     }

@@ -9,16 +9,16 @@ use record::{DetailKey, Text, detail, text};
 use super::rows::{Row, Rows, Together};
 use crate::tables::{rows, template};
 
-/// The longest an interrupt takes from its CPU, including its softirqs: a higher cost has another cause.
+/// Maximum time that an interrupt uses on its CPU, including its softirqs: a higher cost has another cause.
 const LONGEST_INTERRUPT: f64 = 100e-6;
 
-/// Portions of a pass, as `--rounds` counts passes.
+/// Slices per pass; `--rounds` counts passes.
 const PORTIONS_PER_PASS: u64 = 16;
 
 /// The steps, in words.
 const STEPS: &str = include_str!("steps.txt");
 
-/// What the cost of a step is compared with: its name in the details, and its displayed name.
+/// The events by which the cost of a step is divided: the name in the details, and the displayed name.
 type Events = (DetailKey<f64>, &'static str);
 const EVENTS: [Events; 3] = [
     (detail::INTERRUPTS_PER_S, "interrupts"),
@@ -34,12 +34,12 @@ struct Pair<'a> {
     events: Option<Events>,
 }
 
-/// What two layers cost that differ in one thing, for all of them that were timed.
+/// The cost of each step between two timed layers that differ in one property.
 pub(super) fn steps<'a>(layers: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
     pairs(layers).iter().map(|pair| step(pair, together)).collect()
 }
 
-/// How many comparisons are made together, that of a layer with itself among them.
+/// The number of simultaneous comparisons, including that of a layer with itself.
 pub(super) fn comparisons(layers: &Rows) -> usize {
     pairs(layers).len() + 1
 }
@@ -62,7 +62,7 @@ fn pairs<'a>(layers: &'a Rows<'a>) -> Vec<Pair<'a>> {
 
 const ELSEWHERE: &str = "user elsewhere";
 
-/// The layer that a row of the table names.
+/// The layer specified by a row of the table.
 pub(super) fn find<'a>(layers: &'a Rows<'a>, named: &str) -> Option<&'a Row<'a>> {
     match named.rsplit_once(' ') {
         _ if named == ELSEWHERE => layers.elsewhere(),
@@ -139,7 +139,7 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
     let (count, events) = pair.events?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
     let counted = text!(
-        "{with} {events}/s with it, {without}/s without it",
+        "{with} {events}/s with, {without}/s without",
         with = significant(with),
         without = significant(without)
     );

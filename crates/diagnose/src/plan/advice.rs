@@ -1,4 +1,4 @@
-//! What else to set besides the layout: memory, huge pages, interrupts.
+//! Settings besides the layout: memory, huge pages, interrupts.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
                 None => text!("Each process allocates from its own nodes only."),
             };
             says.push(text!(
-                "A process that needs more is OOM-killed even if other nodes have memory free; --preferred=NODE instead of --membind \
+                "A process that needs more is OOM-killed even if other nodes have free memory; --preferred=NODE instead of --membind \
                  avoids it."
             ));
             says
@@ -78,9 +78,10 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
                 "Random loads over {size} take {share} less time on 2 MiB pages ({low} to {high})."
             );
             if thp == Some("always") {
-                advice
-                    .says
-                    .push(text!("plan-huge-pages-on", "Programs already use them: THP is set to always."));
+                advice.says.push(text!(
+                    "plan-huge-pages-on",
+                    "Programs already use huge pages: THP is set to always."
+                ));
                 return Some(advice);
             }
             if thp == Some("never") {
@@ -100,7 +101,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     Some(advice)
 }
 
-/// Where interrupts should go; `None` with one node.
+/// The placement of interrupts; `None` with one node.
 pub(super) fn interrupts(available: &AvailableResources) -> Option<Advice> {
     let says = text!(
         "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \

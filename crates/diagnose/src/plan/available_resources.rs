@@ -19,7 +19,7 @@ pub(super) struct Seat {
     pub cores: Vec<Vec<u32>>,
     /// Its number of CPUs, if nothing else is known.
     pub count: Option<u32>,
-    /// The nodes that its memory comes from: itself, or the nearest if it has none.
+    /// The node that provides its memory: itself, or the nearest node with memory.
     pub memory: u32,
     /// Bytes of that memory.
     pub bytes: Option<u64>,
@@ -67,7 +67,7 @@ pub(super) struct AvailableResources {
     pub without_memory: Vec<u32>,
     /// Maximum number of hardware threads on any core.
     pub per_core: u32,
-    /// How the CPUs of each core are known.
+    /// The source of the mapping of CPUs to cores.
     pub numbering: Numbering,
     /// CPUs isolated at boot, which were left out.
     pub isolated: CpuList,
@@ -85,7 +85,7 @@ pub(super) struct AvailableResources {
     pub last_level: u32,
     /// Whether the request, or the plan, leaves usable CPUs out.
     pub narrowed: bool,
-    /// Where timings placed the CPUs.
+    /// The CPU placement according to timings.
     pub places: Places,
 }
 
@@ -106,7 +106,7 @@ impl AvailableResources {
     }
 }
 
-/// Examines a record's machine; `wanted`: the CPUs to use. `Err` with a sentence if there is nothing to plan.
+/// Examines a record's machine; `wanted` are the CPUs to use. `Err` with a sentence if there is nothing to plan.
 pub(super) fn survey(
     record: &Record,
     costs: &Costs,

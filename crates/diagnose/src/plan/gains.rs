@@ -71,8 +71,8 @@ fn gain(
     let remote = 1.0 - own as f64 / (everywhere.len() * available.memory.len()) as f64;
     let mut why = text!(
         "plan-gain-model",
-        "Without the plan, {remote} of its accesses are remote, and the mean cost of an access is {factor} that with the plan \
-         ({what}).",
+        "Without the plan, {remote} of accesses are remote, and the mean access cost is {factor} the cost with the \
+         plan ({what}).",
         remote = Value::Share(remote),
         factor = Value::Factor(factor),
         what = reach.map_or(&matrix.what, |reach| &reach.what)

@@ -1,4 +1,4 @@
-//! Processes over nodes: how many, on which CPUs, with which memory.
+//! The distribution of processes over nodes: their number, CPUs and memory.
 
 use record::plan::{Policy, Process};
 use record::{CpuList, Text, text};
@@ -8,7 +8,7 @@ use super::available_resources::{AvailableResources, Seat, in_order};
 use super::error::PlanError;
 use crate::node_costs::Costs;
 
-/// Most processes of a plan: the largest machines have a few thousand CPUs.
+/// Maximum number of processes of a plan: the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
 
 /// The processes, and remarks on them.
@@ -121,7 +121,7 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     groups
 }
 
-/// A seat's cores by its domains if their number matches, else in this many even parts, neighbours together. With more parts than cores,
+/// A seat's cores by its domains if their number matches, else in this many even parts, neighbors together. With more parts than cores,
 /// siblings go to different ones.
 fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     let cores = &seat.cores;
@@ -253,7 +253,7 @@ fn several_a_node(available: &AvailableResources, layout: &Layout, request: &Pla
     })
 }
 
-/// That processes get unequal parts, and which numbers would not.
+/// The note that processes get unequal parts, with the numbers of processes that avoid this.
 fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
     let (least, most) = (*threads.iter().min()?, *threads.iter().max()?);
@@ -278,7 +278,7 @@ fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest
     Some(says)
 }
 
-/// That there are more threads than CPUs.
+/// The note that there are more threads than CPUs.
 fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads = request.threads?;
     let cpus = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;

@@ -120,7 +120,7 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     made.filter(|made| made.nodes > 1 || hides && made.processes.len() > 1)
 }
 
-/// That nodes make no difference.
+/// The note that nodes make no difference.
 const ONE_NODE: Template =
     Template { code: "plan-one-node", words: "With one NUMA node, placement gains nothing." };
 
@@ -247,7 +247,7 @@ fn caches(
     } else {
         text!(
             "plan-several-caches",
-            "Up to {per_node} L{level} caches per node: threads that share data are faster within one. --processes {caches} \
+            "Up to {per_node} L{level} caches per node: threads that share data are faster within one cache. --processes {caches} \
              gives each process its own.",
             caches = domains.len()
         )

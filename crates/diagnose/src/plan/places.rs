@@ -66,7 +66,7 @@ impl Places {
         known.filter(|_| self.domains.len() > 1)
     }
 
-    /// Why one thread per core is planned, if the yield of a second one was not measured.
+    /// The reason for planning one thread per core, if the yield of a second thread was not measured.
     pub(super) fn one_a_core(&self) -> Option<Text> {
         let cores = self.cores.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
         let more = self.cores.len().saturating_sub(NAMED);
@@ -95,7 +95,7 @@ impl Places {
         let distances: Vec<f64> = distances.collect();
         if let [near, .., far] = distances[..] {
             says.push(text!(
-                "Moving a cache line takes {near} within one of them and {far} between two.",
+                "A cache-line transfer takes {near} within a domain and {far} between domains.",
                 near = Value::Figure(near, "ns"),
                 far = Value::Figure(far, "ns")
             ));
@@ -103,7 +103,7 @@ impl Places {
         says
     }
 
-    /// What the layout cannot guarantee, or does differently from what Linux shows.
+    /// Cautions: properties that the layout cannot guarantee, and differences from the topology reported by Linux.
     pub(super) fn cautions(&self) -> impl Iterator<Item = Text> {
         let moves = self.shape.as_ref().filter(|shape| shape.motion == Motion::Floating).map(|shape| {
             let hidden = shape.shared_cores.iter().filter(|one| !one.shown);

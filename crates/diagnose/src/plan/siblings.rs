@@ -49,7 +49,7 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
                 siblings.used = adds > RESOLUTION;
                 siblings.why = text!("{workload}: {says}");
                 siblings.why.push(if siblings.used {
-                    text!("The plan uses them.")
+                    text!("The plan uses all siblings.")
                 } else {
                     text!(ONE_A_CORE)
                 });
@@ -84,19 +84,13 @@ pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Opt
 fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     let gain = Value::Share((value - 1.0).abs());
     let mut says = if used {
-        text!(
-            "plan-siblings-add",
-            "SMT siblings ({per_core} per core) add {gain} to the throughput of a core."
-        )
+        text!("plan-siblings-add", "SMT siblings ({per_core} per core) add {gain} to a core's throughput.")
     } else if value < 1.0 - RESOLUTION {
-        text!(
-            "plan-siblings-cost",
-            "SMT siblings ({per_core} per core) cost {gain} of the throughput of a core."
-        )
+        text!("plan-siblings-cost", "SMT siblings ({per_core} per core) cost {gain} of a core's throughput.")
     } else {
         text!(
             "plan-siblings-no-gain",
-            "SMT siblings ({per_core} per core) add nothing to the throughput of a core beyond noise."
+            "SMT siblings ({per_core} per core) do not change a core's throughput beyond noise."
         )
     };
     says.push(match yields {
@@ -106,7 +100,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
                 low = Value::Share(low - 1.0),
                 high = Value::Share(high - 1.0)
             ),
-            None => text!("From single samples, so there is no confidence interval."),
+            None => text!("These are single samples, so there is no confidence interval."),
         },
         several => match range(several) {
             Some((least, most)) => text!(

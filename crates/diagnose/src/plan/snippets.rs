@@ -5,10 +5,10 @@ use record::plan::{Piece, Policy, Process, Snippet};
 use super::available_resources::AvailableResources;
 use super::words;
 
-/// The tools, by the name under which one alone can be asked for.
+/// The tools, by the name with which a single one can be requested.
 pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
 
-/// What to give a tool for a process; `None` if it has nothing to set.
+/// The lines of a tool for a process; `None` if there is nothing to set.
 type Lines = fn(&Process) -> Option<Vec<String>>;
 
 /// Lines for every tool; none if the layout is the same as without pinning.

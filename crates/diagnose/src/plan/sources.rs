@@ -1,4 +1,4 @@
-//! Which results of a machine's records a plan uses, and how it names their source.
+//! The results of a machine's records that a plan uses, and the description of their source.
 
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) ->
 #[derive(Debug)]
 struct Candidate<'a> {
     lacks: Lacks,
-    /// Which record, by its index among all: the newest is the first.
+    /// The record, by its index among all records, of which the newest is the first.
     at: usize,
     figures: Vec<&'a Measurement>,
     /// Whether the results a plan uses are in doubt: most of them, or, in a latency curve, the pair that shows the benefit of huge pages.
@@ -100,7 +100,7 @@ struct Taken {
     at: usize,
     metrics: Vec<Metric>,
     in_doubt: bool,
-    /// Why a newer record was passed over.
+    /// Why a newer record was skipped.
     passed_over: Option<Text>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn triad_and_read<'a>(
 }
 
 /// The doubt about arrays larger than the detected share of the caches, but not much larger than the caches that the kernel shows: quiet
-/// neighbours may have left more of them during the measurement.
+/// neighbors may have left more of them during the measurement.
 fn maybe_cached(index: &RecordIndex, triad: &Measurement) -> Option<Doubt> {
     reached::maybe_cached(index.record, index.levels(), triad)
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
@@ -66,7 +66,7 @@ fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Tex
             "triad ({stores} stores), {threads}; unreliable reads {read}"
         );
     }
-    text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads alone {read}")
+    text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads only: {read}")
 }
 
 /// Memory bandwidth: the best all-CPU triad compared with what the memory devices could carry, in every mode. If they are unknown there is
@@ -97,7 +97,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         stores = stores(triad)
     );
     let ceiling_is = channels.map_or_else(
-        || text!("an unknown ceiling: memory devices and their speed are not known"),
+        || text!("an unknown ceiling: the memory devices and their speed are unknown"),
         |channels| channels.describe_at(channels.mt_s),
     );
     Some(Headline::new(resource, delivered_is, ceiling_is))

@@ -1,4 +1,4 @@
-//! How far each resource is from its ceiling, where the ceiling comes from, and what was delivered.
+//! The distance of each resource from its ceiling, with the source of the ceiling and the delivered result.
 
 mod memory;
 mod reached;
@@ -112,32 +112,34 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let holds = |hz: &f64| best <= *hz * (1.0 + RESOLUTION);
     let boost = || cores::range_of(cores::of_machine(machine)?, "clock.max_turbo", machine);
     let mut family_ceilings = None;
-    let (ceiling, source, ceiling_is) = if let Some((hz, is)) =
-        advertised(machine).filter(|(hz, _)| holds(hz))
-    {
-        (hz, CeilingSource::Parts, is)
-    } else if let Some(boost) = boost().filter(|boost| holds(&boost.high)) {
-        family_ceilings = Some((boost.low, boost.high));
-        let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
-        let [low, high] = ends;
-        let is = text!(
-            "the boost of {family} on one core, {low} to {high} depending on the part",
-            family = boost.of
-        );
-        (boost.high, CeilingSource::Family, is)
-    } else {
-        // One core alone may have been measured once, on a CPU that others disturbed.
-        let is = match alone >= beside {
-            true => {
-                text!("core-clock-measured", "the highest core clock measured without vectors, one core busy")
-            }
-            false => text!(
-                "core-clock-measured-beside",
-                "the highest core clock measured without vectors, all cores busy"
-            ),
+    let (ceiling, source, ceiling_is) =
+        if let Some((hz, is)) = advertised(machine).filter(|(hz, _)| holds(hz)) {
+            (hz, CeilingSource::Parts, is)
+        } else if let Some(boost) = boost().filter(|boost| holds(&boost.high)) {
+            family_ceilings = Some((boost.low, boost.high));
+            let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
+            let [low, high] = ends;
+            let is = text!(
+                "the boost of {family} on one core, {low} to {high} depending on the part",
+                family = boost.of
+            );
+            (boost.high, CeilingSource::Family, is)
+        } else {
+            // One core alone may have been measured once, on a CPU that others disturbed.
+            let is = match alone >= beside {
+                true => {
+                    text!(
+                        "core-clock-measured",
+                        "the highest core clock measured with scalar code, one core busy"
+                    )
+                }
+                false => text!(
+                    "core-clock-measured-beside",
+                    "the highest core clock measured with scalar code, all cores busy"
+                ),
+            };
+            (best, CeilingSource::Measured, is)
         };
-        (best, CeilingSource::Measured, is)
-    };
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = name_cpus(&cpus_of(scalar(active))).unwrap_or_else(|| text!("the CPUs"));
     let resource = Resource {

@@ -1,4 +1,4 @@
-//! Which working sets reach memory, and which were measured only within the caches.
+//! Distinguishes working sets that reach memory from those measured only within the caches.
 
 use record::text::Value;
 use record::units::parse_bytes;
@@ -85,7 +85,7 @@ fn count_last_caches(record: &Record) -> u64 {
     record.machine.data_caches(record.machine.last_level()).count().max(1) as u64
 }
 
-/// How a working set is walked.
+/// The access pattern of a working set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Walk {
     /// One CPU that issues loads.

@@ -1,4 +1,4 @@
-//! Where a headline lies relative to published results of similar machines.
+//! The position of a headline relative to published results of similar machines.
 
 use record::diagnosis::{Position, Resource, Typical};
 use record::{Label, Machine, Measurement};

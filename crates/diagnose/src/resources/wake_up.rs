@@ -88,7 +88,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         // The result is then the machine's own: the text must not claim that the tuned one reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
-            "the same; with idle states disabled it is no faster ({held})",
+            "the same; disabling idle states makes it no faster ({held})",
             held = Value::Figure(held, "ns")
         ),
         Some(_) => text!("wake-up-best", "the same with idle states disabled"),

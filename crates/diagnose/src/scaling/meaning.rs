@@ -1,4 +1,4 @@
-//! What a workload's steps and their fit mean, in sentences.
+//! Sentences on the meaning of a workload's steps and their fit.
 
 use record::diagnosis::Scaling;
 use record::text::Value;
@@ -59,7 +59,7 @@ pub(super) fn meaning(
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {
         says.push(text!(
             "scaling-superlinear",
-            "Superlinear: the single-thread run had less of a resource (clock, cache or local memory)."
+            "Superlinear: the single-thread run had a lower clock, less cache or less local memory."
         ));
     }
     let alone = scaling.rate / one;
@@ -84,14 +84,14 @@ pub(super) fn meaning(
     says
 }
 
-/// What the fit shows about serialized work and coherency.
+/// Conclusions from the fit about serialized work and coherency.
 fn fit(scaling: &Scaling) -> Text {
     let Scaling { threads, contention, coherency, residual, points, .. } = *scaling;
     let share = Value::Share(contention);
     if points == 2 {
         return match contention > RESOLUTION {
             true => {
-                text!("scaling-two-steps", "Based on two steps only: {share} of the work is serialized.")
+                text!("scaling-two-steps", "Based on only two steps: {share} of the work is serialized.")
             }
             false => Text::default(),
         };

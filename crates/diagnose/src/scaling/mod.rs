@@ -16,9 +16,9 @@ use crate::usl::{Fit, FitDoubt, Point, fit};
 const CORES_FIRST: &str = "cores-first";
 /// Minimum share of a thread's work that an additional thread must add to be worthwhile.
 const WORTH: f64 = 0.5;
-/// A result in doubt is treated as being as uncertain as this share.
+/// The assumed uncertainty of a result in doubt, as a share.
 const DOUBTFUL: f64 = 0.05;
-/// Residual from which the fit does not describe the steps: a twentieth is more than any step's own noise should be.
+/// Residual above which the fit does not describe the steps: 5 % is more than the noise of any step should be.
 pub(crate) const POOR: f64 = 0.05;
 /// Maximum number of steps read for one workload and placement; real ones have about twenty.
 const MOST_STEPS: usize = 4096;

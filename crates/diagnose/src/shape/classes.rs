@@ -69,7 +69,7 @@ fn peaks(density: &[f64]) -> Vec<usize> {
     peaks
 }
 
-/// The centre of the lowest part between two peaks.
+/// The center of the lowest part between two peaks.
 fn valley(density: &[f64], from: usize, to: usize) -> usize {
     let least = density[from..=to].iter().copied().fold(f64::INFINITY, f64::min);
     let lowest: Vec<usize> = (from..=to).filter(|at| density[*at] <= least).collect();

@@ -1,4 +1,4 @@
-//! Where the CPUs were, as facts that may differ between records.
+//! The CPU placement, as facts that may differ between records.
 
 use record::Record;
 use record::live::Share;
@@ -22,14 +22,14 @@ pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
     seen_in([shape.split, None], shape.motion)
 }
 
-/// The fewest checks in which it must be seen: once is a disturbance, and means nothing.
+/// Minimum number of checks in which a placement must be observed: a single one may be a disturbance.
 const LEAST: u64 = 2;
 
 fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {
     let shares = || shares.iter().flatten().filter(|_| motion != Motion::Unknown);
     let most = shares().max_by(|a, b| a.share.total_cmp(&b.share))?;
     let says = match shares().map(|share| share.count).sum::<u64>() {
-        0 => "not seen",
+        0 => "not observed",
         _ if most.share == 1.0 => "in all placement checks",
         LEAST.. => "in some placement checks",
         _ => return None,

@@ -1,4 +1,4 @@
-//! Samples by CPU placement: noise that consists of two results, one per placement.
+//! Samples by CPU placement: explains noise that consists of two results, one per placement.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What else differs between two commands, one of which is slower: where their time went, and the counts of events.
+//! Other differences between two commands, one of which is slower: the use of their time, and the counts of events.
 
 use record::difference::{Scale, compare_pairs};
 use record::text::Value;
@@ -10,7 +10,7 @@ use super::Named;
 const LEAST_PART: f64 = 0.1;
 /// A count that grew by less than this share of the growth in time, both as logarithms, is not shown.
 const AS_MUCH: f64 = 0.5;
-/// Fewer events than this take negligible time.
+/// Fewer events than this use negligible time.
 const FEW: f64 = 100.0;
 /// Ratios of counts below this are negligible.
 const LITTLE: f64 = 0.1;

@@ -66,7 +66,7 @@ fn the_knobs_of_another_machine_are_not_turned_here() {
     assert!(matches!(choose(&record, &here, "2", |_| None), Err(FixError::CannotBeSet(_))));
 }
 
-/// The proof of a figure whose rounds are these.
+/// The gain from a proof with these rounds.
 fn gain_of(rounds: &[(f64, f64)], less_is_better: bool) -> Gain {
     let figure = Figure { name: "figure", unit: Unit::Of("ns"), scale: Scale::Ratio, less_is_better };
     let same = figure.compare(vec![(1.0, 1.0); 8], 1, None).unwrap();
@@ -80,7 +80,7 @@ fn a_gain_is_told_as_a_speed_whichever_way_the_figure_counts() {
     let halved = gain_of(&[(2.0, 1.0); 8], true);
     assert_eq!((halved.factor, halved.interval), (2.0, Some((2.0, 2.0))));
     assert!(halved.verdict.is_resolved());
-    // A clock that halves is no gain.
+    // Halving a clock is not a gain.
     assert_eq!(gain_of(&[(2.0, 1.0); 8], false).factor, 0.5);
     let Gain { factor, interval: Some((low, high)), .. } = gain_of(&[(1.0, 1.25); 8], false) else {
         panic!("a quarter more")

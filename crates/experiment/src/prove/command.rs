@@ -1,4 +1,4 @@
-//! A command's own time before and after: boost, affinity, priority, page cache.
+//! Measures a command's time before and after a change: boost, affinity, priority, page cache.
 
 use std::ffi::OsString;
 use std::time::Instant;
@@ -27,11 +27,11 @@ use super::{Proof, ProofError, ProofRequest};
 pub struct ProvenCommand<'a> {
     /// The command.
     pub argv: &'a [OsString],
-    /// Whether it is also run with an empty page cache, for the whole machine.
+    /// Whether it is also run with an empty page cache, which is dropped for the whole machine.
     pub drop_caches: bool,
 }
 
-/// Rounds if they fit into [`MOST_SECONDS`] seconds; otherwise the fewest for an interval.
+/// Number of rounds if they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
@@ -49,29 +49,29 @@ const FIGURES: [FigureOf<Figures>; 4] = [
     (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
 ];
 
-/// How the command runs.
+/// The setting in which the command runs.
 #[derive(Clone, Debug, Default)]
 struct Setting {
-    /// Set for the run.
+    /// The knob that is set for the run.
     knob: Option<&'static str>,
     cpus: Option<CpuList>,
-    /// The process setting it starts with.
+    /// The process setting with which the command starts.
     setting: Option<ProcessSetting>,
-    /// Whether the machine's page cache is empty at its start.
+    /// Whether the machine's page cache is empty when it starts.
     cold: bool,
 }
 
 /// The command in two settings.
 type Comparison = super::comparison::Comparison<Setting, Figures>;
 
-/// The comparisons, by what is set.
+/// The names of the comparisons.
 const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
-/// Settings of the command alone, which a proof without a command cannot change.
+/// Settings that only affect the command, which a proof without a command cannot change.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
-/// The command as it is, compared with itself.
+/// The unchanged command, compared with itself.
 const TWICE: &str = "as it is, twice";
 
 /// Runs the command alternately in all settings.
@@ -80,9 +80,9 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let (mut comparisons, missing) = plan_comparisons(request, command)?;
     let mut runner = Runner { request, command, clock: None, cold_reads: Vec::new() };
     let began = Instant::now();
-    // This also warms the caches.
+    // This run also warms the caches.
     runner.run_once(&Setting::default())?;
-    // Including overhead before and after the command's own time.
+    // Includes overhead before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
     let what = "runs alternately, with output discarded";
@@ -105,17 +105,19 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     Ok(found)
 }
 
-/// The requested rounds, or as many as fit into a reasonable time, or the fewest for an interval.
+/// The requested number of rounds; by default, as many as fit into a reasonable time, but at least the minimum for an
+/// interval.
 fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
     let fewest = super::choose_rounds((comparisons - 1).max(1) * FIGURES.len(), 0);
     let fits = (ROUNDS * comparisons * 2) as f64 * each <= MOST_SECONDS;
     asked.unwrap_or(if fits { ROUNDS.max(fewest) } else { fewest })
 }
 
-/// What can be compared, and what cannot, with the reason.
+/// Possible comparisons, and impossible ones with the reasons.
 type Comparisons = (Vec<Comparison>, Vec<(Text, Text)>);
 
-/// What can be compared here, the command with itself first. Without names: boost, affinity, priority, page cache.
+/// Plans the comparisons that are possible here; the first one compares the command with itself. Without names: boost,
+/// affinity, priority, page cache.
 fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Comparisons, ProofError> {
     let names = request.names;
     let plain = Setting::default;
@@ -124,7 +126,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     let asked = |name: &str| names.is_empty() || names.contains(&name);
     let (commands, others): (Vec<&'static str>, Vec<_>) =
         names.iter().partition(|name| THE_COMMANDS.contains(name));
-    // Machine-wide ones are set as for any measurement.
+    // Machine-wide settings are made as for any measurement.
     let mut machines: Vec<_> =
         others.into_iter().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect();
     if names.is_empty() {
@@ -184,7 +186,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     Ok((all, missing))
 }
 
-/// The CPUs the command is pinned to: those of `--cpus`, or the last allowed one; `None` if there is only one.
+/// The CPUs to which the command is pinned: those of `--cpus`, or the last allowed CPU; `None` if there is only one.
 fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     let allowed = pin::allowed().filter(|allowed| allowed.len() > 1)?;
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
@@ -194,14 +196,14 @@ fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
 struct Runner<'a> {
     request: ProofRequest<'a>,
     command: ProvenCommand<'a>,
-    /// Where the clock comes from.
+    /// The source of the clock.
     clock: Option<&'static str>,
     /// Bytes that cold runs read from disks.
     cold_reads: Vec<f64>,
 }
 
 impl Runner<'_> {
-    /// What a run with a cold cache read.
+    /// Describes the disk reads of runs with a cold cache.
     fn describe_cold(&mut self) -> Option<Text> {
         self.cold_reads.sort_by(f64::total_cmp);
         let bytes = record::statistics::median_of_sorted(&self.cold_reads) as u64;

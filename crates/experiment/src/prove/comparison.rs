@@ -1,4 +1,4 @@
-//! Two states that differ in one thing, and the rounds in which both were tried.
+//! Two states that differ in one setting, and the rounds in which both were tried.
 
 use std::time::Duration;
 
@@ -9,16 +9,17 @@ use super::figure::FigureOf;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::is_forward;
 
-/// A change of a governor or sleep state is in effect by then. Every block follows an equally long pause, whether or not something was set.
+/// Pause before each block, after which a change of a governor or idle state is in effect. The pause is the same
+/// whether or not something was set.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// Two states that differ in one thing. `S` is the setting, `R` the result of one trial.
+/// Two states that differ in one setting. `S` is the setting, `R` the result of one trial.
 pub(super) struct Comparison<S, R> {
     pub(super) name: Text,
     pub(super) before: S,
     pub(super) after: S,
     rounds: Vec<(R, R)>,
-    /// Why it could not be tried any more.
+    /// The reason why it can no longer be tried.
     pub(super) refused: Option<Text>,
 }
 
@@ -27,11 +28,12 @@ impl<S, R> Comparison<S, R> {
         Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
     }
 
-    /// Tries both states, in this order or the other, unless one was refused before. A trial without a result was cut short.
+    /// Tries both states, in this or the reverse order, unless one was refused before. A trial without a result was
+    /// interrupted.
     ///
     /// # Errors
     ///
-    /// An error that ends the proof.
+    /// An error that aborts the proof.
     fn run_pair(
         &mut self,
         before_first: bool,
@@ -47,7 +49,7 @@ impl<S, R> Comparison<S, R> {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
-            // Nothing can be proven at all, rather than just one setting.
+            // This concerns the whole proof, not only one setting.
             Err(why @ (ProofError::CannotStart(_) | ProofError::CommandFailed(_))) => return Err(why),
             Err(why) => self.refused = Some(why.to_string().into()),
         }
@@ -55,8 +57,9 @@ impl<S, R> Comparison<S, R> {
     }
 }
 
-/// Tries the pair of each comparison in this many rounds, each trial taking about this many seconds, and reports how long `what` takes. The
-/// order of the two alternates between rounds and between comparisons. Returns the completed rounds.
+/// Tries both states of each comparison in this many rounds, with about this many seconds per trial, and reports the
+/// expected duration of `what`. The order of the two states alternates between rounds and between comparisons. Returns
+/// the number of completed rounds.
 pub(super) fn run_rounds<S, R>(
     request: ProofRequest,
     comparisons: &mut [Comparison<S, R>],
@@ -79,7 +82,8 @@ pub(super) fn run_rounds<S, R>(
 }
 
 impl Proof {
-    /// Tries every comparison in `rounds` rounds of blocks, each of about `each` seconds; the first is of one state with itself.
+    /// Tries every comparison in `rounds` rounds of blocks, each of about `each` seconds. The first comparison compares
+    /// a state with itself.
     pub(super) fn of_blocks<S, R>(
         request: ProofRequest,
         [title, head]: [&'static str; 2],
@@ -94,8 +98,8 @@ impl Proof {
         Ok(proof)
     }
 
-    /// Judges comparisons, the first of which compares a state with itself; the others are judged by its differences. Each result is read
-    /// from the outcome of a trial.
+    /// Evaluates comparisons. The first one compares a state with itself, and its differences are the noise floor for
+    /// the others. Each result is read from the outcome of a trial.
     pub(super) fn judge<S, R>(&mut self, comparisons: Vec<Comparison<S, R>>, figures: &[FigureOf<R>]) {
         let values = |comparison: &Comparison<S, R>, read: fn(&R) -> Option<f64>| -> Vec<(f64, f64)> {
             comparison.rounds.iter().filter_map(|(a, b)| Some((read(a)?, read(b)?))).collect()

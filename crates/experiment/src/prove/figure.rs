@@ -1,21 +1,21 @@
-//! A compared result: its name, its format, and how it is judged.
+//! A compared result: its name, its format, and the method of comparison.
 
 use record::difference::{Difference, Scale, Verdict, compare_pairs};
 use record::phrase::count_noun;
 use record::{Text, text, units};
 
-/// What is compared in a block; `glossary.md` explains each.
+/// The names of the results compared in a block, which are explained in `glossary.md`.
 pub(crate) mod names {
     pub(crate) const WORK: &str = "p95 of same work";
     pub(crate) const OS: &str = "taken by the OS";
-    /// CPU time that the hypervisor took from a virtual machine.
+    /// CPU time that the hypervisor stole from a virtual machine.
     pub(crate) const STEAL: &str = "steal";
     /// CPU time lost below the kernel without a hypervisor.
     pub(crate) const FIRMWARE: &str = "taken by firmware";
     pub(crate) const ANYBODY: &str = "taken, unknown cause";
     pub(crate) const WAKEUP: &str = "wake-up p99";
     pub(crate) const CLOCK: &str = "clock's movement";
-    /// What is compared for a command.
+    /// The results compared for a command.
     pub(crate) const TIME: &str = "wall time";
     pub(crate) const CORE: &str = "core clock";
     pub(crate) const SWITCHES: &str = "context switches";
@@ -25,21 +25,21 @@ pub(crate) mod names {
         [WORK, OS, STEAL, FIRMWARE, ANYBODY, WAKEUP, CLOCK, TIME, CORE, SWITCHES, MIGRATIONS];
 }
 
-/// What a result counts.
+/// The quantity and unit of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share of something.
     Share,
-    /// Of two values of the same kind.
+    /// A ratio of two values of the same kind.
     Ratio,
     /// Events.
     Count,
-    /// What a record has as a unit: `s`, `Hz`.
+    /// A unit used in records: `s`, `Hz`.
     Of(&'static str),
 }
 
 impl Unit {
-    /// As in a record.
+    /// The unit's symbol, as in a record.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Share | Unit::Ratio => "ratio",
@@ -54,15 +54,15 @@ impl Unit {
 pub struct Figure {
     /// Its name.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// How two of its values are compared.
+    /// The scale on which two of its values are compared.
     pub scale: Scale,
-    /// Whether less of it is better.
+    /// Whether a smaller value is better.
     pub less_is_better: bool,
 }
 
-/// A result, and how it is read from the outcome of a trial.
+/// A result, and the function that reads it from the outcome of a trial.
 pub(super) type FigureOf<R> = (Figure, fn(&R) -> Option<f64>);
 
 /// Its rounds (before, after), and the comparison.
@@ -75,7 +75,7 @@ pub struct Compared {
 }
 
 impl Figure {
-    /// Compares its rounds, as one of this many comparisons. `None` if no round has it.
+    /// Compares its rounds, as one of this many comparisons. `None` if no round contains it.
     pub fn compare(
         &self,
         rounds: Vec<(f64, f64)>,
@@ -96,12 +96,12 @@ impl Figure {
         }
     }
 
-    /// The upper limit of a difference, for sentences with a limit.
+    /// The upper limit of a difference, for sentences that state a limit.
     fn bound(&self, amount: f64) -> f64 {
         if matches!(self.scale, Scale::Ratio) { units::bound(amount) } else { amount }
     }
 
-    /// An amount by which it differs.
+    /// Formats an amount by which it differs.
     fn amount(&self, amount: f64) -> String {
         match (self.scale, self.unit) {
             (Scale::Ratio, _) => units::percent(amount),
@@ -118,11 +118,11 @@ impl Figure {
         }
     }
 
-    /// How much it differs without a change.
+    /// Describes how much it differs without a change.
     pub fn floor(&self, comparison: &Difference) -> String {
         match comparison.floor {
             None => String::new(),
-            // Beyond a factor of two the exact amount does not matter.
+            // Beyond a factor of two, the exact amount does not matter.
             Some(floor) if self.scale == Scale::Ratio && floor > 1.0 => "> 100 %".to_owned(),
             Some(floor) if self.points().is_empty() => self.amount(floor),
             Some(floor) => format!("{} pts", self.amount(floor)),

@@ -1,4 +1,4 @@
-//! The machine's noise before and after each knob, and all together.
+//! Measures the machine's noise before and after setting each knob, and all knobs together.
 
 use machine::Root;
 use measure::os_noise::{self, Block};
@@ -16,13 +16,13 @@ use super::figure::{Compared, Figure, Unit, names};
 use super::{Proof, ProofError, ProofRequest};
 use crate::proof_cache::{ProofCache, Proven, measure_floor};
 
-/// Rounds beyond the fewest for an interval, so that one outlier does not decide.
+/// Rounds in addition to the minimum for an interval, so that a single outlier does not determine the result.
 const SPARE_ROUNDS: usize = 3;
-/// Duration of a block with its overhead.
+/// Duration of a block including its overhead.
 const BLOCK: f64 = 0.34;
 /// The smallest relevant share: one percentage point.
 const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
-/// The names for nothing set, and for everything.
+/// The names of the comparisons without any knob, and with all knobs.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
 
@@ -32,7 +32,7 @@ const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
 
 type BlockFigure = fn(&Block) -> Option<f64>;
 
-/// The results of each block. The cause of lost time is reported if /proc/interrupts has it.
+/// The results of each block. The cause of lost time is included if it can be determined from /proc/interrupts.
 fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
@@ -46,13 +46,13 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// The results of one comparison that have values: the cause of lost time is either known or not.
+/// Number of results of one comparison that have values, which depends on whether the cause of lost time is known.
 const REPORTED: usize = 5;
 
-/// The machine as it is, and with these knobs set.
+/// The unchanged machine, and the machine with these knobs set.
 type Comparison = super::comparison::Comparison<Vec<&'static str>, Block>;
 
-/// Measures the machine's noise with and without each knob; also returns the data for the audit, unless interrupted.
+/// Measures the machine's noise with and without each knob. Also returns the data for the audit, unless interrupted.
 pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
     let stop = request.stop;
     let (knobs, missing) = find_settable(request, request.names, Purpose::Measuring)?;
@@ -111,7 +111,7 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
     }
 }
 
-/// The CPUs to measure: the quiet ones, or all that this process may use.
+/// The CPUs to measure: the quiet CPUs, or all CPUs that this process may use.
 pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
     let chosen = quiet.cloned().or_else(pin::allowed).unwrap_or_default();
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online");
@@ -123,16 +123,17 @@ pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
 pub(super) struct SettableKnob {
     /// Its name.
     pub(super) name: &'static str,
-    /// Its change, from what to what.
+    /// Its change: the old and the new value.
     pub(super) change: Text,
-    /// The process setting that holds it.
+    /// The process setting with which it is held.
     pub(super) setting: Option<ProcessSetting>,
 }
 
-/// Knobs that can be set, and those that cannot, with the reason.
+/// Knobs that can be set, and those that cannot, with the reasons.
 type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
 
-/// Which of these knobs, or of all, can be set for this purpose, in writing order; and those that cannot, with the reason.
+/// Determines which of these knobs, or of all knobs, can be set for this purpose, in writing order; and those that
+/// cannot, with the reasons.
 pub(super) fn find_settable(
     request: ProofRequest,
     names: &[&'static str],
@@ -168,7 +169,7 @@ pub(super) fn find_settable(
     Ok((knobs, left))
 }
 
-/// Nothing set, each knob, and all of them.
+/// Plans the comparisons: no knob, each knob, and all knobs.
 fn plan_comparisons(knobs: &[SettableKnob]) -> Vec<Comparison> {
     let compare = |name, knobs| Comparison::new(name, Vec::new(), knobs);
     let mut all = vec![compare(NOTHING, Vec::new())];

@@ -1,4 +1,4 @@
-//! A result of linespeed's own measurements before and after a knob is set: the one that a finding relies on.
+//! Measures one of linespeed's results before and after a knob is set: the result that a finding relies on.
 
 use machine::Root;
 use measure::context::{Progress, lead_cpu};
@@ -18,23 +18,23 @@ use super::{Proof, ProofError, ProofRequest};
 pub struct ProvenFigure {
     metric: &'static Definition,
     measure: &'static Measure,
-    /// Its place, as far as it is known.
+    /// The labels of its place, if known.
     place: Labels,
-    /// Whether the best over all page sizes counts: what a program that requests huge pages gets.
+    /// Whether the best result over all page sizes counts, as for a program that requests huge pages.
     any_page: bool,
 }
 
-/// Rounds beyond the fewest for an interval, so that one outlier does not decide.
+/// Rounds in addition to the minimum for an interval, so that a single outlier does not determine the result.
 const SPARE_ROUNDS: usize = 2;
-/// The machine as it is, compared with itself.
+/// The unchanged machine, compared with itself.
 const TWICE: &str = "as it is, twice";
 
-/// The machine as it is, and with the knob set.
+/// The unchanged machine, and the machine with the knob set.
 type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
 
 impl ProvenFigure {
-    /// The result that shows a knob's gain: the one cited by the finding, or its kind's; `None` if only a program can show it, for instance
-    /// huge pages for programs that do not request them.
+    /// The result that shows a knob's gain: the one cited by the finding, or the usual one for this kind of knob.
+    /// `None` if only a program can show the gain, for instance of huge pages for programs that do not request them.
     pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
         let usual = knob.metric_of_gain()?;
         let cited = cited.filter(|cited| cited.metric == usual);
@@ -44,9 +44,9 @@ impl ProvenFigure {
         Some(Self { metric, measure, place, any_page: knob.knob == KnobName::Thp })
     }
 
-    /// Its name, and where it is measured.
+    /// Its name and the place where it is measured.
     pub fn describe(&self) -> Text {
-        // The usual value is not mentioned.
+        // The default value is not mentioned.
         let usual = |name: &str, value: &Key| name == Label::Corrected.name() && value.to_string() == "false";
         let said = self.place.0.iter().filter(|(name, value)| !usual(name, value));
         let part = |(name, value): (&String, &Key)| match Label::from_name(name) {
@@ -60,7 +60,7 @@ impl ProvenFigure {
         }
     }
 
-    /// The new result nearest to the place.
+    /// Selects the new result that is closest to the place.
     fn pick(&self, measured: &[Measurement]) -> Option<f64> {
         let own = measured.iter().filter(|one| one.metric == self.metric.name);
         let asked = |label: &Label| !(self.any_page && *label == Label::Page);
@@ -78,7 +78,7 @@ impl ProvenFigure {
         }
     }
 
-    /// The CPUs to measure: the place's, or all if all work together.
+    /// The CPUs to measure: those of the place, or all if all work together.
     fn cpus(&self, machine: &record::Machine) -> CpuList {
         let allowed = machine.allowed_cpus();
         let together = self.place.word(Label::Active) == Some("all");
@@ -114,7 +114,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     )?;
     found.missing.splice(0..0, missing);
     let place = of.describe();
-    found.remarks.push(text!("Measured as linespeed run {name} does: {place}.", name = of.measure.name));
+    found.remarks.push(text!("Measured as in linespeed run {name}: {place}.", name = of.measure.name));
     Ok(found)
 }
 
@@ -126,7 +126,7 @@ fn measure_once(
     knob: Option<&'static str>,
 ) -> Result<Option<f64>, ProofError> {
     let results = run_with_knobs(request, knob.as_slice(), || {
-        // The knob changes what can be measured: without huge pages there is no result on them.
+        // The knob changes the set of possible measurements: without huge pages, there is no result for them.
         let found = machine::inspect(&Root::live());
         let how = (Depth::Quick, Wakeups::USUAL);
         list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard)
@@ -136,7 +136,7 @@ fn measure_once(
     results.map(value).transpose()
 }
 
-/// Progress that is not shown, since rounds are short.
+/// Progress that is not shown because rounds are short.
 struct Unheard;
 
 impl Progress for Unheard {
@@ -164,7 +164,7 @@ mod tests {
         let thp = ProvenFigure::of(&KnobValue::new(KnobName::Thp, "madvise"), Some(&cited)).unwrap();
         let now = [latency(1, 1 << 20, "4KiB", 5.0), latency(1, 1 << 30, "4KiB", 119.0)];
         assert_eq!(thp.pick(&now), Some(119.0));
-        // A program that asks for huge pages gets them now.
+        // A program that requests huge pages gets them now.
         let asks = [now.to_vec(), vec![latency(1, 1 << 30, "2MiB", 90.0)]].concat();
         assert_eq!(thp.pick(&asks), Some(90.0));
         assert_eq!(thp.pick(&[]), None);

@@ -1,5 +1,5 @@
-//! What setting knobs gains: blocks or runs of a command before and after, alternately, each result with its interval and the machine's own
-//! noise floor.
+//! Measures the gain from setting knobs: blocks or runs of a command alternate before and after the change, and each
+//! result has its interval and the machine's noise floor.
 
 mod command;
 mod comparison;
@@ -22,15 +22,16 @@ pub use figure::{Compared, Figure, Unit};
 pub use knobs::{measured_cpus, prove_knobs};
 pub use measured::{ProvenFigure, prove_figure};
 
-/// What a proof compares, in the form of [`record::glossary`]. Steal time is in the inventory.
+/// Explanations of the compared results, in the format of [`record::glossary`]. Steal time is explained in the
+/// inventory.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// What to prove, and how.
+/// A request for a proof.
 #[derive(Clone, Copy)]
 pub struct ProofRequest<'a> {
-    /// Knobs by name; empty for all that can be set.
+    /// Knobs by name; empty for all settable knobs.
     pub names: &'a [&'static str],
-    /// The value for the single named knob, if it is not the steadier value.
+    /// The value for the single specified knob, if it differs from the default for quiet operation.
     pub value: Option<&'a KnobValue>,
     /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
@@ -47,15 +48,15 @@ pub struct ProofRequest<'a> {
 /// The outcome of a proof.
 #[derive(Debug, Default)]
 pub struct Proof {
-    /// What was compared.
+    /// The title of the comparison.
     pub title: &'static str,
-    /// The heading of the rows' names.
+    /// The heading of the column with the rows' names.
     pub head: &'static str,
-    /// Completed rounds.
+    /// Number of completed rounds.
     pub rounds: usize,
     /// Each comparison for each result.
     pub compared: Vec<(Text, Figure, Compared)>,
-    /// What was not compared, and why.
+    /// Items that were not compared, with the reasons.
     pub missing: Vec<(Text, Text)>,
     /// Remarks for the reader.
     pub remarks: Vec<Text>,
@@ -63,7 +64,7 @@ pub struct Proof {
     pub interrupted: Option<i32>,
 }
 
-/// The rounds for this many comparisons: an even number, since the order alternates between rounds.
+/// The number of rounds for this many comparisons, which is even because the order alternates between rounds.
 fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
     (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }
@@ -101,7 +102,7 @@ impl Proof {
     }
 }
 
-/// Why a proof, or one of its settings, is impossible.
+/// The reason why a proof or one of its settings is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
     /// Knobs cannot be set.
@@ -110,16 +111,16 @@ pub enum ProofError {
     /// The page cache cannot be dropped or warmed.
     #[error(transparent)]
     PageCache(#[from] PageCacheError),
-    /// A process cannot get a setting.
+    /// A setting cannot be applied to a process.
     #[error(transparent)]
     Setting(#[from] SettingRefusal),
     /// The command cannot be started.
     #[error(transparent)]
     CannotStart(SpawnError),
-    /// The command failed, and how.
+    /// The command failed with this exit.
     #[error("the command {0}: failed runs cannot be compared")]
     CommandFailed(Exit),
     /// A measurement has no result here.
-    #[error("{0} cannot be measured here; linespeed run {0} shows why")]
+    #[error("{0} cannot be measured here; linespeed run {0} shows the reason")]
     NoFigure(&'static str),
 }

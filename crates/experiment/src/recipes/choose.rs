@@ -1,4 +1,4 @@
-//! The requested recipe with its programs found, or a substitute.
+//! Finds the requested recipe and its programs, or a substitute.
 
 use std::path::Path;
 
@@ -6,26 +6,26 @@ use record::{Coverage, text};
 
 use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 
-/// Why the requested recipe cannot run.
+/// The reason why the requested recipe cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
-    /// None has this name; all available names.
+    /// No recipe has this name; with all available names.
     #[error("there is no recipe {:?}{} Recipes: {}", .0, hint(.0, .1), .1.join(", "))]
     Unknown(String, Vec<String>),
     /// Its file cannot be read.
     #[error(transparent)]
     Unreadable(ReadError),
-    /// The missing programs of this recipe, and how to get them.
+    /// Programs of this recipe are missing; with instructions for installing them.
     #[error("recipe {0}: {1}")]
     Missing(String, String),
 }
 
-/// The recipe of this name, the user's own in `own` first, or in this file. If its programs are missing and it names
-/// another recipe, that one, with a remark on the substitution.
+/// The recipe with this name (the user's recipes in `own` take precedence) or in this file. If its programs are missing
+/// and it specifies another recipe, returns that one, with a remark about the substitution.
 ///
 /// # Errors
 ///
-/// There is none, it cannot be read, or programs are missing.
+/// The recipe does not exist, cannot be read, or its programs are missing.
 pub fn choose_recipe(name: &str, own: Option<&Path>) -> Result<(Recipe, Option<Coverage>), ChoiceError> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();

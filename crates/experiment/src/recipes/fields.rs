@@ -1,4 +1,4 @@
-//! Parsers of single fields of a recipe's file.
+//! Parsers for single fields of a recipe file.
 
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -9,7 +9,7 @@ pub(super) fn read_positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D
     if positive { Ok(number) } else { Err(D::Error::custom("must be a number above 0")) }
 }
 
-/// Reads a setting's value: text, or a number as it is written.
+/// Reads a setting's value: text, or a number exactly as written.
 pub(super) fn read_plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     match toml::Value::deserialize(from)? {
         toml::Value::String(text) => Ok(text),
@@ -32,7 +32,7 @@ pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<St
         Programs::Several(names) => names,
     };
     let named = !programs.is_empty() && programs.iter().all(|name| !name.is_empty());
-    if named { Ok(programs) } else { Err(D::Error::custom("must name a program")) }
+    if named { Ok(programs) } else { Err(D::Error::custom("must be the name of a program")) }
 }
 
 /// Reads an argument of a command.

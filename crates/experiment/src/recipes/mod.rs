@@ -1,5 +1,6 @@
-//! Recipes: how to run benchmark programs, and where their score is. Small TOML files, one per program, in this folder;
-//! users' own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
+//! Recipes describe how to run benchmark programs and how to find their scores. They are small TOML files, one per
+//! program, in this directory; user recipes are in `$XDG_CONFIG_HOME/linespeed/recipes/`. See docs/recipes.md for how
+//! to write one.
 
 mod choose;
 mod fields;
@@ -32,13 +33,13 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("sysbench-memory", include_str!("sysbench-memory.toml")),
 ];
 
-/// Maximum number of user files read from one folder.
+/// Maximum number of user files read from one directory.
 const MOST_FILES: usize = 1000;
 
-/// The recipe with this name: the user's own in `folder` precedes those that ship with linespeed. `None`: there is
-/// none.
+/// The recipe with this name. User recipes in `folder` take precedence over those that ship with linespeed. `None` if
+/// there is none.
 pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
-    // Under sudo root only reads what the invoking user may read.
+    // Under sudo, root only reads files that the invoking user may read.
     let user = Invoker::of_sudo().map(|invoker| invoker.assume());
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {
@@ -49,8 +50,8 @@ pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, R
     Some(read_text(text, name, Origin::BuiltIn))
 }
 
-/// Every recipe by name: those that ship with linespeed and the user's own in `folder`, which replace them. Unreadable
-/// ones are listed with their error.
+/// All recipes by name: those that ship with linespeed, and user recipes in `folder`, which override them. Unreadable
+/// ones are listed with their errors.
 pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
     let mut names: std::collections::BTreeSet<String> =
         BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The programs that a recipe needs: whether they are installed, and how each distribution installs them.
+//! The programs that a recipe needs: whether they are installed, and how to install them on each distribution.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -10,28 +10,28 @@ use serde::Deserialize;
 
 use super::fields::read_programs;
 
-/// Folders of servers that are not on every user's PATH.
+/// Directories with server programs that are not on every user's PATH.
 const SERVERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// The largest program searched for a text, bytes: STREAM has a few dozen kB; ImageMagick's library has more.
+/// Maximum size of a program that is searched for a text, bytes: STREAM has a few dozen kB.
 const MOST_SEARCHED: u64 = 16 << 20;
 
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
-    /// Its names; the first one found is used wherever a command begins with the first name.
+    /// Its names. The first name found is used in all commands that begin with the first name listed.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
-    /// A text that its file must contain, if another program has the same name.
+    /// A text that its file must contain, in case another program has the same name.
     pub contains: Option<String>,
-    /// How else to get it.
+    /// Other ways to install it.
     pub hint: Option<String>,
     /// Package names by distribution.
     #[serde(flatten)]
     pub packages: BTreeMap<Family, String>,
 }
 
-/// The folders searched for programs.
+/// The directories searched for programs.
 pub fn search_path() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> =
@@ -54,7 +54,7 @@ impl Need {
         })
     }
 
-    /// What is missing and how to get it, in one sentence; `os_release` is the text of /etc/os-release.
+    /// Describes in one sentence what is missing and how to install it; `os_release` is the text of /etc/os-release.
     pub fn describe_missing(&self, os_release: &str) -> String {
         let mut words = format!("{} is not installed", self.programs.join(" or "));
         let known = Family::all().filter_map(|(family, people, install)| {

@@ -1,4 +1,4 @@
-//! Reads and checks a recipe's file; errors have the line number.
+//! Reads and checks a recipe's file; errors include the line number.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::template::{GIVEN, Template, Values};
 /// Maximum size of a recipe's file: recipes are about a page of text.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// What is wrong with a recipe's file, and where.
+/// An error in a recipe's file, with its location.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{file}{}: {fault}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ReadError {
@@ -20,16 +20,16 @@ pub struct ReadError {
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub fault: String,
 }
 
-/// Reads the recipe in a file named by the user.
+/// Reads the recipe in a file specified by the user.
 pub fn read_file(path: &Path) -> Result<Recipe, ReadError> {
     read_owned(path, |_| true)
 }
 
-/// Reads a recipe in the user's folder, which must belong to the current user or root.
+/// Reads a recipe in the user's directory, which must belong to the current user or root.
 pub(super) fn read_own(path: &Path) -> Result<Recipe, ReadError> {
     read_owned(path, os::is_ours)
 }
@@ -40,7 +40,9 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let cannot = |not_read| match not_read {
         NotRead::Io(error) => fail(None, format!("cannot be read: {error}")),
         NotRead::NotRegular => fail(None, "not a regular file; a recipe is a TOML file".to_owned()),
-        NotRead::TooLarge(_) => fail(None, format!("larger than a recipe may be ({} KiB)", MOST_BYTES >> 10)),
+        NotRead::TooLarge(_) => {
+            fail(None, format!("larger than the limit for recipes ({} KiB)", MOST_BYTES >> 10))
+        }
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {
@@ -72,14 +74,14 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     Ok(recipe)
 }
 
-/// What to search a recipe for, to find its line.
+/// The search target for finding a line in a recipe.
 enum Sought {
     Key(String),
     /// A text that contains this.
     Text(String),
 }
 
-/// What is wrong with a recipe, and where.
+/// Checks a recipe; returns the location and the error.
 fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     let wrong = |key: &str, fault: &str| Err((Sought::Key(key.to_owned()), fault.to_owned()));
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
@@ -98,7 +100,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
         return wrong(name, &format!("{name:?} cannot be the name of an environment variable"));
     }
     if recipe.service.as_ref().is_some_and(|service| service.start.is_empty()) {
-        return wrong("start", "the service's start command is empty; name the program to start");
+        return wrong("start", "the service's start command is empty; specify the program to start");
     }
     let known = |name: &str| recipe.settings.contains_key(name) || GIVEN.contains(&name);
     if let Some(name) = recipe.templates().flat_map(Template::places).find(|name| !known(name)) {
@@ -130,12 +132,12 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     Ok(())
 }
 
-/// The line number, from 1, of a byte.
+/// The line number of a byte, from 1.
 fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The first line with the key, or the last with the text: patterns stand below the descriptions of a recipe.
+/// The first line with the key, or the last line with the text, because patterns follow the descriptions in a recipe.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
     let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);
     let mut lines = (1..).zip(text.lines());

@@ -1,4 +1,4 @@
-//! A recipe: how to run a benchmark program, and where its score is.
+//! A recipe: how to run a benchmark program and how to find its score.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,33 +18,34 @@ use serde::{Deserialize, Deserializer};
 /// The workload name of a command that is not a recipe.
 pub const COMMAND: &str = "command";
 
-/// Where a recipe comes from.
+/// The origin of a recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// It ships with linespeed.
     #[default]
     BuiltIn,
-    /// A file of the user's.
+    /// A user file.
     File(PathBuf),
 }
 
-/// Something in a recipe that the user can set.
+/// A parameter of a recipe that the user can set.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// What it is.
+    /// Its description.
     #[serde(default)]
     pub what: String,
-    /// Its usual value.
+    /// Its default value.
     #[serde(deserialize_with = "read_plain")]
     pub value: String,
-    /// Its value in a quick run; the usual one without.
+    /// Its value in a quick run, if different from the default.
     #[serde(default, deserialize_with = "read_small")]
     pub small: Option<String>,
-    /// Whether it is a working set in bytes, with a unit, that must exceed the caches to measure memory.
+    /// Whether it is a working-set size in bytes, with a unit, which must exceed the caches to measure memory.
     #[serde(default)]
     pub beyond_caches: bool,
-    /// Values missing in some versions of the program, each with a line that replaces the program's own error.
+    /// Values that some versions of the program do not support, each with a line that replaces the program's error
+    /// message.
     #[serde(default)]
     pub gone: BTreeMap<String, String>,
 }
@@ -53,19 +54,20 @@ fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::E
     read_plain(from).map(Some)
 }
 
-/// A program that runs with the measured one, such as a database server. Its threads share the CPUs of each step.
+/// A program that runs together with the measured one, such as a database
+/// server. Its threads share the CPUs of each step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Commands before it starts, in order.
+    /// Commands to run before it starts, in order.
     #[serde(default)]
     pub prepare: Vec<Vec<Template>>,
     /// The program itself. It must stay in the foreground.
     pub start: Vec<Template>,
-    /// A command that succeeds once it can be used.
+    /// A command that succeeds once the service is ready.
     #[serde(default)]
     pub ready: Vec<Template>,
-    /// Commands once it can be used, before the measurement.
+    /// Commands to run once it is ready, before the measurement.
     #[serde(default)]
     pub load: Vec<Vec<Template>>,
 }
@@ -77,15 +79,15 @@ impl Service {
     }
 }
 
-/// How to run a program and read its score.
+/// Instructions for running a program and extracting its score.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Its name; the workload's name in a record.
     pub name: String,
-    /// What it measures, a sentence or two.
+    /// A description of the measured quantity, in one or two sentences.
     pub what: String,
-    /// Where it comes from.
+    /// Its origin.
     #[serde(skip)]
     pub origin: Origin,
     /// The measured command.
@@ -93,7 +95,8 @@ pub struct Recipe {
     /// Its environment variables, in addition to linespeed's own.
     #[serde(default)]
     pub environment: BTreeMap<String, Template>,
-    /// Whether it runs once per CPU; otherwise once for all CPUs of the step. By default its command decides.
+    /// Whether it runs once per CPU; otherwise, it runs once for all CPUs of the step. By default, this depends on its
+    /// command.
     pub copies: Option<bool>,
     /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
     #[serde(default = "usual_unit")]
@@ -101,19 +104,19 @@ pub struct Recipe {
     /// Units of work in one run.
     #[serde(default = "usual_work", deserialize_with = "read_positive")]
     pub work: f64,
-    /// Where its score is: the first match counts. Empty: the time of a run is its score.
+    /// Patterns for its score, of which the first match counts. If empty, the time of a run is its score.
     #[serde(default, rename = "score")]
     pub scores: Vec<Score>,
-    /// What its output must contain for the run to count.
+    /// Text that its output must contain for the run to count.
     pub expect: Option<String>,
     /// The programs that it needs.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// The recipe to use if these are missing.
+    /// The recipe to use if these programs are missing.
     pub otherwise: Option<String>,
     /// Its service.
     pub service: Option<Service>,
-    /// What can be set.
+    /// Its settings.
     #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
 }
@@ -127,8 +130,8 @@ fn usual_work() -> f64 {
 }
 
 impl Recipe {
-    /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it runs once on all CPUs of a step;
-    /// otherwise once per CPU.
+    /// A recipe for a command typed by the user: one run is one unit of work. If it contains `{threads}`, it runs once
+    /// on all CPUs of a step; otherwise, it runs once per CPU.
     pub fn from_command(command: &[OsString]) -> Self {
         Self {
             name: COMMAND.to_owned(),
@@ -161,8 +164,8 @@ impl Recipe {
         self.own_templates().chain(service)
     }
 
-    /// The values of its settings: `small` ones, or the usual ones, with the user's values from `set`. An error if the user names a setting
-    /// that it does not have.
+    /// The values of its settings: `small` or default values, with the user's values from `set`. Fails if the user
+    /// specifies a setting that it does not have.
     pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
         let value = |setting: &Setting| {
             let small = setting.small.as_ref().filter(|_| small);
@@ -178,7 +181,7 @@ impl Recipe {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(format!("the recipe {recipe} has no setting {name:?}; its settings: {known}"));
             };
-            // A program given something other than a number may exit early without an error, and look fast.
+            // If a program is given something other than a number, it may exit early without an error and appear fast.
             if is_whole(usual) && !is_whole(value) {
                 return Err(format!("the recipe {recipe}: {name}={value} is not a whole number above 0"));
             }
@@ -187,7 +190,8 @@ impl Recipe {
         Ok(values)
     }
 
-    /// The note that a run with these values may not measure memory, if its working set may fit into the caches of `machine`.
+    /// The note that a run with these values may not measure memory, because its working set may fit into the caches of
+    /// `machine`.
     pub fn within_caches(&self, values: &Values, machine: &Machine) -> Option<Coverage> {
         let needed = budget::beyond_caches(machine);
         let caches = machine.last_level_bytes();
@@ -197,12 +201,12 @@ impl Recipe {
         let reason = match caches {
             0 => text!(
                 "recipe-caches-unknown",
-                "{name} of {value} may fit in the caches, whose size is unknown; the rate may not be that of memory"
+                "{name} of {value} may fit in the caches, whose size is unknown; the rate may not reflect memory"
             ),
             caches => text!(
                 "recipe-within-caches",
-                "{name} of {value} is less than four times the last-level caches ({caches}); the rate is not \
-                 that of memory",
+                "{name} of {value} is less than four times the last-level caches ({caches}); the rate does not reflect \
+                 memory",
                 caches = Value::Bytes(caches)
             ),
         };
@@ -211,8 +215,8 @@ impl Recipe {
         Some(Coverage::degraded(format!("recipe {}", self.name), reason).with_remedy(remedy))
     }
 
-    /// Finds the programs that it needs in `folders` and writes their paths into its commands. `Err` with what is missing and how to get
-    /// it; `os_release` is the text of /etc/os-release.
+    /// Finds the programs that it needs in `folders` and inserts their paths into its commands. The error describes
+    /// what is missing and how to install it; `os_release` is the text of /etc/os-release.
     pub fn find_programs(&mut self, folders: &[PathBuf], os_release: &str) -> Result<(), String> {
         let mut missing = Vec::new();
         for need in &self.needs {
@@ -232,7 +236,7 @@ impl Recipe {
         if missing.is_empty() { Ok(()) } else { Err(missing.join("; ")) }
     }
 
-    /// Whether a run needs a separate folder.
+    /// Whether a run needs a separate directory.
     pub fn needs_folder(&self) -> bool {
         let mut places = self.own_templates().flat_map(Template::places);
         self.service.is_some() || places.any(|name| matches!(name, "folder" | "socket"))

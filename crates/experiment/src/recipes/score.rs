@@ -7,10 +7,11 @@ use super::fields::read_positive;
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
-/// Output beyond this is ignored: a program prints its score near the end or the beginning, and both are saved.
+/// Maximum size of the output that is searched. A program prints its score near the beginning or the end, and both are
+/// saved.
 pub const MOST_OUTPUT: usize = 256 << 10;
 
-/// What a number printed by a program means.
+/// The meaning of a number printed by a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -23,13 +24,13 @@ pub enum Kind {
     Work,
 }
 
-/// One way to find a score.
+/// A pattern for finding a score.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
-    /// The pattern as it was written.
+    /// The pattern as written.
     pub pattern: String,
-    /// What the number is.
+    /// The meaning of the number.
     #[serde(default)]
     pub kind: Kind,
     /// Factor for the number: 1000 for a program that prints kB/s.
@@ -43,12 +44,12 @@ fn usual_scale() -> f64 {
     1.0
 }
 
-/// A score that a program printed, after its scale.
+/// A score that a program printed, after scaling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// The number times [`Score::scale`].
     pub value: f64,
-    /// What it is.
+    /// Its meaning.
     pub kind: Kind,
     /// Unit of the work.
     pub unit: String,
@@ -58,14 +59,14 @@ pub struct Scored {
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 
-/// The part of a pattern for the number, or for what programs print instead if they have none.
+/// The part of a pattern that matches the number, or the text that programs print if they have none.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
-/// The meaning of placeholders of a pattern that are not settings.
+/// Placeholders of a pattern that are not settings, with their regular expressions.
 const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+"), ("{...}", r"[^\r\n]*?")];
 
-/// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
-/// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
+/// A pattern as a regular expression. Text matches case-insensitively, and white space matches any white space.
+/// `{score}` is the number, `{word}` a word, `{...}` any text on the line; other names in braces are settings.
 pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, String> {
     if pattern.matches('{').count() > MOST_PLACES || pattern.chars().count() > MOST_CHARACTERS {
         let beginning: String = pattern.chars().take(40).collect();
@@ -83,7 +84,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
             && let Some(end) = rest.find('}')
             && Template::new(rest).places().next().is_some()
         {
-            // Only the first placeholder: the rest may be one of the three above.
+            // Only the first placeholder is replaced: the rest may contain one of the three above.
             let filled = Template::new(&rest[..=end]).fill(values);
             expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
             rest = &rest[end + 1..];
@@ -129,12 +130,12 @@ impl Score {
         let Some((whole, found)) = first else { return Ok(None) };
         // Programs may print thousands separators.
         let value = found.as_str().replace(',', "").parse().unwrap_or(f64::NAN) * self.scale;
-        // A zero score is unusable: a rate of 0 has no speed-up, a time of 0 no rate.
+        // A score of zero is unusable: a rate of 0 has no speedup, and a time of 0 has no rate.
         if value.is_finite() && value > 0.0 {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
         }
         Err(format!(
-            "the score {} is not a usable number (one above 0 is needed); the command's line: {}",
+            "the score {} is not a usable number (it must be above 0); the command's line: {}",
             found.as_str(),
             shorten(line_at(whole, found.start()))
         ))
@@ -219,10 +220,10 @@ mod tests {
             assert!(said.contains(&format!("the score {number} is")), "{said}");
             assert!(said.ends_with(&format!("line: rate: {number} /s")), "{said}");
         }
-        // The first that matches counts.
+        // The first pattern that matches counts.
         assert_eq!(read("t {score}", "t 4\nt nan\n"), Some(4.0));
         assert!(unusable("t {score}", "t nan\nt 4\n").ends_with("line: t nan"));
-        // Another way to find a score may still find one.
+        // Another pattern may still find a score.
         let two = [score("a {score}"), score("b {score}")];
         assert_eq!(find_first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));
         assert!(find_first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().ends_with("line: a -1"));

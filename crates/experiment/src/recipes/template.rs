@@ -10,11 +10,11 @@ use super::fields::read_argument;
 /// The values for the placeholders of a [`Template`], by name.
 pub type Values = BTreeMap<String, String>;
 
-/// Names that linespeed fills in, listed in docs/recipes.md, in addition to a recipe's own settings.
+/// Names that linespeed fills in, in addition to a recipe's settings; they are listed in docs/recipes.md.
 pub const GIVEN: [&str; 5] = ["threads", "cpus", "folder", "socket", "user"];
 
-/// A text in which `{name}` stands for a value. Anything else in braces is text (`awk '{print $1}'`), and `{{name}}` is
-/// the text `{name}`.
+/// A text in which `{name}` is a placeholder for a value. Other text in braces is literal (`awk '{print $1}'`), and
+/// `{{name}}` is the literal text `{name}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -26,7 +26,7 @@ enum Part {
     Place(String),
 }
 
-/// The name at the beginning of `text` up to `close`, and what follows.
+/// The name at the beginning of `text` up to `close`, and the rest.
 fn split_name<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
     let (name, rest) = text.split_once(close)?;
     let lower = |c: char| c.is_ascii_lowercase() || c == '_';
@@ -46,13 +46,13 @@ impl Template {
         Self::parse_places(text, |_| true)
     }
 
-    /// Reads an argument of a command that a person typed: only `{threads}` and `{cpus}` are placeholders, so that its other braces remain
-    /// unchanged.
+    /// Reads an argument of a command typed by the user: only `{threads}` and `{cpus}` are placeholders, and other
+    /// braces remain unchanged.
     pub fn typed(argument: &OsStr) -> Self {
         Self::typed_with(argument, &["threads", "cpus"])
     }
 
-    /// The same with these names as placeholders.
+    /// Like [`Self::typed`], with these names as placeholders.
     pub fn typed_with(argument: &OsStr, names: &[&str]) -> Self {
         match argument.to_str() {
             Some(text) => Self::parse_places(text, |name| names.contains(&name)),
@@ -98,7 +98,7 @@ impl Template {
         })
     }
 
-    /// With placeholders replaced; one without a value stays empty.
+    /// The text with placeholders replaced; those without a value become empty.
     pub fn fill(&self, values: &Values) -> OsString {
         let mut filled = OsString::new();
         for part in &self.parts {
@@ -110,8 +110,8 @@ impl Template {
         filled
     }
 
-    /// Filled in as an argument of a command: `None` if it only consists of empty placeholders, so that a setting can stand for an optional
-    /// argument.
+    /// The text filled in as an argument of a command. `None` if it only consists of empty placeholders, so that a
+    /// setting can represent an optional argument.
     pub fn argument(&self, values: &Values) -> Option<OsString> {
         let filled = self.fill(values);
         let optional = !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Place(_)));

@@ -29,7 +29,7 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
                 "{name}: no recipe {otherwise}"
             );
         }
-        // One command for all CPUs must be told how many they are, or it would measure something else.
+        // A single command for all CPUs must be given their number, or it would measure something else.
         let reported = recipe.environment.values().chain(&recipe.command);
         let reported = reported.flat_map(|template| template.places()).any(|place| place == "threads");
         assert_eq!(recipe.runs_copies(), !reported, "{name}");
@@ -49,7 +49,7 @@ fn settings_are_usual_small_or_the_users() {
     assert_eq!(command(true, &[("exponent".to_owned(), "5".to_owned())]), "echo '7^5' | bc");
     let error = recipe.values(false, &[("exponnt".to_owned(), "5".to_owned())]).unwrap_err();
     assert!(error.ends_with("has no setting \"exponnt\"; its settings: exponent"), "{error}");
-    // bc would end well and at once, and look a thousand times as fast.
+    // bc would exit immediately without an error, and appear a thousand times as fast.
     for nonsense in ["abc", "", "-1", "0", "{folder}"] {
         let error = recipe.values(false, &[("exponent".to_owned(), nonsense.to_owned())]).unwrap_err();
         assert!(error.ends_with("is not a whole number above 0"), "{error}");
@@ -149,11 +149,11 @@ fn files_that_are_no_recipes_are_refused() {
     std::fs::write(&path, b"name = \"x\"\nwhat = \"\xff\"").unwrap();
     assert!(read_file(&path).unwrap_err().to_string().contains("x.toml:2: not UTF-8"));
     std::fs::write(&path, vec![b'#'; 300 << 10]).unwrap();
-    assert!(read_file(&path).unwrap_err().to_string().contains("larger than a recipe may be"));
+    assert!(read_file(&path).unwrap_err().to_string().contains("larger than the limit for recipes"));
     assert!(read_file(folder.path()).unwrap_err().to_string().contains("not a regular file"));
 }
 
-/// What people read in order to write a recipe.
+/// The documentation of recipes.
 const DOCUMENT: &str = include_str!("../../../../docs/recipes.md");
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a run of all steps could not measure, as coverage lines.
+//! Coverage lines for the parts that a run of all steps could not measure.
 
 use record::{Coverage, Text, Unavailable, text};
 
@@ -8,7 +8,7 @@ use crate::failure::Failed;
 use measure::counters;
 use record::phrase::count_noun;
 
-/// Why there is no IPC, in one line.
+/// The reason why there is no IPC, in one line.
 pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));
@@ -21,7 +21,7 @@ pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "the command ended while {names} was still running: the measured time lasts until the last process ended"
+            "the command exited while {names} was still running: the measured time lasts until the last process exited"
         );
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
@@ -48,7 +48,7 @@ pub(super) fn describe_early_signal(signal: i32) -> Text {
     text!("by signal {signal} before the first run finished", signal = signal.unsigned_abs())
 }
 
-/// The remark on a signal that ended it: how far it had come. `done` runs were over.
+/// The remark on a signal that ended the measurement, with the progress: `done` runs were completed.
 pub(super) fn report_interruption(
     signal: i32,
     plan: &Plan,
@@ -74,7 +74,7 @@ pub(super) fn report_interruption(
     }
 }
 
-/// The remark on failed runs that count nevertheless.
+/// The remark on failed runs that are counted.
 pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
     let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();

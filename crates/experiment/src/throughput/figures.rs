@@ -1,4 +1,4 @@
-//! The results of the runs of steps: measurements, and doubts about them.
+//! Converts the runs of steps to results: measurements, and doubts about them.
 
 use record::detail;
 use record::text::Value;
@@ -7,18 +7,18 @@ use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, m
 use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 
-/// Runs of one step that differ by more are doubted.
+/// Maximum difference between runs of one step that raises no doubt.
 const SPREAD: f64 = 0.05;
 
 /// Reasons for differences between runs, most certain first.
 const CAUSES: [(Mark, Template); 4] = [
     (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
-    (Mark::Quota, Template { code: "runs-quota", words: "a CPU quota throttled it" }),
+    (Mark::Quota, Template { code: "runs-quota", words: "throttled by a CPU quota" }),
     (Mark::Throttled, Template { code: "runs-throttled", words: "heat or power lowered the clock" }),
-    (Mark::Switched, Template { code: "runs-switched", words: "other processes interrupted it" }),
+    (Mark::Switched, Template { code: "runs-switched", words: "interrupted by other processes" }),
 ];
 
-/// Everything of one step, for each of its placements.
+/// All measurements of one step, for each of its placements.
 pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
     let runs: Vec<&Run> = taken.good().collect();
     let Some(first) = runs.first() else { return Vec::new() };
@@ -62,7 +62,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
     if runs.iter().any(|run| run.look > 0) {
         throughput = throughput.with_looks(runs.iter().map(|run| run.look).collect());
     }
-    // Of a recipe: with other settings it is other work.
+    // For a recipe: different settings mean different work.
     if !job.values.is_empty() {
         let settings: Vec<String> =
             job.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -78,7 +78,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
     throughput
 }
 
-/// The doubt if runs of one step differ too much to be reliable, with the reason shown by the marks.
+/// The doubt about a step whose runs differ too much, with the reason according to the marks.
 fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     let summary = &measurement.summary;
     if summary.n < 2 || summary.median <= 0.0 {
@@ -98,7 +98,7 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     })
 }
 
-/// Throughput of all siblings of the first core divided by that of one, round by round.
+/// Throughput of all siblings of the first core, divided by that of a single sibling, round by round.
 pub(super) fn measure_smt_yield(
     job: &Job,
     plan: &Plan,

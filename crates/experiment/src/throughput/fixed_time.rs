@@ -1,4 +1,5 @@
-//! Detects a command that gets the number of CPUs and runs for a fixed time. Its time then does not depend on its work.
+//! Detects a command that gets the number of CPUs and runs for a fixed time, so that its time does not depend on its
+//! work.
 
 use record::detail;
 use record::text::Value;
@@ -7,36 +8,38 @@ use record::{Coverage, Measurement, metrics, text};
 use super::run::{Run, StepRuns};
 use super::{Job, Plan};
 
-/// What to do about a command that runs for a fixed time.
-const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that reads its own score: a file \
+/// The remedy for a command that runs for a fixed time.
+const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that extracts its own score: a file \
      with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Times that differ by no more are equal. A program that stops by the clock is much more precise, and one whose work uses twice the CPUs differs
-/// far more.
+/// Maximum difference of times that are considered equal. A program that runs for a fixed time is much more precise,
+/// and one whose work uses twice as many CPUs differs far more.
 const SAME: f64 = 0.02;
 
-/// Runs of equal duration whose CPU times differ by this factor did different work: they stopped by the clock, and got different amounts of CPU
-/// time because of other programs.
+/// If CPU times of runs of equal duration differ by this factor, the runs did different work: they ran for a fixed
+/// time, and other processes left them different amounts of CPU time.
 const OTHER_WORK: f64 = 1.2;
 
-/// A command that keeps this many times as many CPUs busy at its last step as at its first does more work in the same time.
+/// A command whose number of busy CPUs grows by this factor from its first to its last step does more work in the same
+/// time.
 const BUSIER: f64 = 1.2;
 
-/// The time of a run is the same at each step.
+/// The result of the detection: the time of a run is the same at each step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FixedTime {
     /// Minimum time of a run at the first step, seconds.
     seconds: f64,
-    /// CPUs at the first and the last step, and how many of them a run kept busy.
+    /// Number of CPUs at the first and the last step, and the number that a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
-    /// Minimum and maximum CPU time of the runs that are as short as the shortest, seconds.
+    /// Minimum and maximum CPU time of those runs that are as short as the shortest run, seconds.
     used: (f64, f64),
 }
 
 impl FixedTime {
-    /// Detects it in the runs of all steps; `None` if times differ, if there are fewer than two steps, or if time is not the score.
+    /// Detects a fixed time in the runs of all steps; `None` if times differ, if there are fewer than two steps, or if
+    /// time is not the score.
     pub(super) fn find(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<Self> {
         if job.recipe.runs_copies() || !job.recipe.scores.is_empty() {
             return None;
@@ -49,7 +52,7 @@ impl FixedTime {
             let times = taken.good().filter_map(|run| Some((*run.seconds.first()?, cpu_time(run))));
             let times: Vec<(f64, f64)> = times.collect();
             let busy: Vec<f64> = times.iter().map(|(wall, cpu)| cpu / wall).collect();
-            // Interference only adds to a time: the least is the program's own.
+            // Interference only increases a time, so the minimum is the program's own.
             if let Some(least) = times.iter().map(|(wall, _)| *wall).reduce(f64::min) {
                 steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
             }
@@ -65,8 +68,8 @@ impl FixedTime {
         (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
     }
 
-    /// Whether it does more with more CPUs, or more in one run than in another of equal duration, so that it must stop by the clock.
-    /// Otherwise it may just not use them.
+    /// Whether it does more work with more CPUs, or in one of several runs of equal duration, so that it must run for a
+    /// fixed time. Otherwise, it may simply not use the CPUs.
     pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
@@ -89,13 +92,13 @@ impl FixedTime {
         };
         let reason = if self.is_sure() {
             text!(
-                "a run takes {took} on any number of CPUs, while {busy}: it runs for a fixed time, so its time does not \
-                 show its throughput"
+                "a run takes {took} on any number of CPUs, while {busy}: the command runs for a fixed time, which does \
+                 not show its throughput"
             )
         } else {
             text!(
-                "a run takes {took} on any number of CPUs ({busy}): either it runs for a fixed time, which does not show \
-                 its throughput, or it does not use more CPUs"
+                "a run takes {took} on any number of CPUs ({busy}): the command either runs for a fixed time, which \
+                 does not show its throughput, or does not use more CPUs"
             )
         };
         Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
@@ -109,7 +112,7 @@ impl FixedTime {
         }
         let doubt = if self.is_sure() {
             measurement.detail.set(detail::FIXED_TIME, true);
-            text!("runs for a fixed time: its time does not show its throughput, and it has no speed-up")
+            text!("runs for a fixed time, which shows neither its throughput nor a speed-up")
         } else {
             text!(
                 "scale-fixed-time-likely",
@@ -127,7 +130,7 @@ mod tests {
     use record::machine::Cpu;
     use record::{Labels, Machine};
 
-    /// One run a step: wall time and CPU time.
+    /// Detection with one run per step, given wall time and CPU time.
     fn find(words: &[&str], runs: [(f64, f64); 2]) -> Option<FixedTime> {
         let words: Vec<std::ffi::OsString> = words.iter().map(std::ffi::OsString::from).collect();
         let mut machine = Machine::default();
@@ -160,11 +163,14 @@ mod tests {
         let threads = ["x", "{threads}"];
         let sure = find(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = reported(sure.clone()).unwrap();
-        assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
+        assert!(
+            says.contains("runs for a fixed time, which does not show") && says.contains("1.94 at 2"),
+            "{says}"
+        );
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));
-        // It may as well use one CPU whatever it is told.
+        // It may also use one CPU regardless of the given number.
         let unsure = find(&threads, [(2.0, 2.0), (2.0, 2.0)]);
         assert!(reported(unsure.clone()).unwrap().contains("either"));
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
@@ -174,7 +180,7 @@ mod tests {
 
     #[test]
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
-        // Others left it less at two CPUs than at one.
+        // Other processes left it less CPU time with two CPUs than with one.
         let busy = find(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
         let reason = busy.to_coverage().reason.unwrap();
         let Some(Value::Sentence(used)) = reason.value("busy") else { panic!("{reason}") };

@@ -1,5 +1,5 @@
-//! Commands on many CPUs: copies of one, each pinned to a CPU and started together, or one that gets the number of
-//! CPUs; over the steps and placements of a plan, in interleaved rounds.
+//! Runs commands on many CPUs: either copies of a command, each pinned to a CPU and started together, or a single
+//! command that gets the number of CPUs. The steps and placements of a plan are run in interleaved rounds.
 
 mod coverage;
 mod figures;
@@ -24,7 +24,7 @@ use crate::recipes::template::{Values, fill_all};
 /// A command to measure on many CPUs.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// How it is run and how its score is read.
+    /// The recipe for running it and reading its score.
     pub recipe: Recipe,
     /// The values for its placeholders, except for `threads` and `cpus`, which each step sets.
     pub values: Values,
@@ -33,12 +33,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// A command as a person typed it.
+    /// A job for a command typed by the user.
     pub fn from_command(command: &[OsString]) -> Self {
         Self { recipe: Recipe::from_command(command), values: Values::new(), ignore_failure: false }
     }
 
-    /// The command for display: filled in, except for the placeholders of each step and copy.
+    /// The command for display, with all placeholders filled in except for those of each step and copy.
     pub fn command_line(&self) -> Vec<String> {
         let mut values = self.values.clone();
         for name in ["threads", "cpus"] {

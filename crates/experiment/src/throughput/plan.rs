@@ -1,4 +1,4 @@
-//! Which steps to measure: numbers of CPUs over placements, each set of CPUs once.
+//! Plans the steps to measure: numbers of CPUs for each placement, each set of CPUs once.
 
 use record::{CpuList, Machine};
 
@@ -12,10 +12,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The steps on `cpus`: for `placements` (by default those that differ here) at `counts` CPUs (by default 1, 2, 4 … all, and wherever a
-    /// placement begins something new). One CPU alone is always among them as the reference.
+    /// The steps on `cpus`: for `placements` (by default, those that differ on this machine) at `counts` CPUs (by
+    /// default, 1, 2, 4 … all, and the boundaries of each placement). A single CPU is always included as the reference.
     ///
-    /// `Err` with a sentence if a count is not possible with `cpus`.
+    /// Fails with a sentence if a count is impossible with `cpus`.
     pub fn new(
         machine: &Machine,
         cpus: &CpuList,

@@ -1,4 +1,4 @@
-//! All steps of a plan in interleaved rounds, and their results: measurements and coverage.
+//! Runs all steps of a plan in interleaved rounds, and collects their results: measurements and coverage.
 
 use measure::shape::Looker;
 use os::Stop;
@@ -15,17 +15,17 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// A trial that took this long counts as the first sample with one CPU: loading files into memory is then insignificant, and repeating it would
-/// take too long.
+/// Minimum duration of a trial that counts as the first sample with one CPU: loading files into memory is then
+/// insignificant, and repeating the trial would take too long.
 const LONG_TRIAL: f64 = 5.0;
 
 /// Is notified of progress.
 pub trait Observer: RunObserver {
     /// The service is being prepared.
     fn preparing(&mut self) {}
-    /// The trial is over; all runs may take this many seconds more.
+    /// The trial is over; all runs may take this many more seconds.
     fn trial_done(&mut self, seconds: f64, run: &Run);
-    /// A run is over; `done` of `all`.
+    /// A run is over: `done` of `all` runs are completed.
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
 }
 
@@ -34,9 +34,9 @@ pub trait Observer: RunObserver {
 pub struct Results {
     /// Measurements of every step that has at least one run.
     pub measurements: Vec<Measurement>,
-    /// What could not be measured, and why.
+    /// Items that could not be measured, with the reasons.
     pub coverage: Vec<Coverage>,
-    /// Where the CPUs were between the runs.
+    /// The placement checks between the runs.
     pub looks: Option<Looks>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
@@ -44,10 +44,11 @@ pub struct Results {
     pub failed: Option<Trouble>,
 }
 
-/// What ended the rounds early, and how many runs were over.
+/// The reason why the rounds ended early, and the number of completed runs.
 type EndedEarly = (Trouble, usize);
 
-/// Measures: first a trial on one CPU, which counts only if it was long, then the rounds, every other one backwards.
+/// Measures all steps: first a trial on one CPU, which counts only if it was long, then the rounds, with every other
+/// one in reverse order.
 pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
@@ -59,7 +60,7 @@ pub(super) fn measure_steps(
 ) -> Results {
     let mut results = Results::default();
     let Some(one) = plan.single_cpu_step() else {
-        results.coverage.push(Coverage::impossible("scale", text!("there is no CPU to run it on")));
+        results.coverage.push(Coverage::impossible("scale", text!("no CPU is available to run the command")));
         return results;
     };
     let mut taken: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
@@ -101,7 +102,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         all.extend(make_measurements(job, step, taken));
         results.coverage.extend(report_lost_runs(step, taken));
     }
-    // A program that stops by the clock has no SMT yield either.
+    // A program that runs for a fixed time has no SMT yield either.
     if !fixed.as_ref().is_some_and(FixedTime::is_sure) {
         all.extend(measure_smt_yield(job, plan, machine, taken));
     }
@@ -109,7 +110,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);
         }
-        // A program may print anything.
+        // A program may print arbitrary text.
         match measure::context::find_implausible(&measurement) {
             None => results.measurements.push(measurement),
             Some(withheld) => results.coverage.push(Coverage { what: "scale".to_owned(), ..withheld }),
@@ -173,7 +174,7 @@ impl Runner<'_> {
             match result {
                 Ok(run) => taken.runs.push(Some(run)),
                 Err(trouble @ (Trouble::Stopped(_) | Trouble::Service(_))) => return Err((trouble, done)),
-                // A step that failed once, or took too long, would do so again.
+                // A step that failed once or took too long would do so again.
                 Err(trouble) => taken.trouble = Some(trouble),
             }
         }
@@ -181,8 +182,8 @@ impl Runner<'_> {
     }
 }
 
-/// Removes the runs of steps in which every run failed: if failures count and no score proves that work was done, they are not work.
-/// Returns the failure if no step is left.
+/// Removes the runs of steps in which every run failed: if failures count but no score proves that work was done, these
+/// runs are not work. Returns the failure if no step remains.
 fn remove_failed_steps(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
     if !job.ignore_failure || !job.recipe.scores.is_empty() {
         return None;
@@ -208,7 +209,7 @@ mod tests {
     use record::text::Value;
     use record::{CpuList, Label, Mark, SampleMark};
 
-    /// Two cores of two adjacent siblings.
+    /// Two cores with two adjacent siblings each.
     fn machine() -> Machine {
         let mut machine = Machine::default();
         for id in 0..4u32 {
@@ -273,7 +274,7 @@ mod tests {
         let smt = measure_smt_yield(&job(), &plan, &machine(), &all).unwrap();
         assert_eq!(smt.samples, [1.3, 1.3]);
         assert_eq!(smt.labels.count(Label::Core), Some(0));
-        // Without siblings there is nothing to tell.
+        // Without siblings, there is nothing to report.
         let mut single = machine();
         single.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id));
         assert!(measure_smt_yield(&job(), &plan, &single, &all).is_none());
@@ -299,7 +300,7 @@ mod tests {
         assert!(new("").unwrap_err().contains("the list is empty"));
         let plan = new("3").unwrap();
         let sets: Vec<CpuList> = plan.steps.iter().map(Step::set).collect();
-        // One CPU is always there: everything is told against it.
+        // One CPU is always included, as the reference for all steps.
         assert_eq!(sets.iter().map(CpuList::len).collect::<Vec<_>>(), [1, 3]);
     }
 
@@ -316,7 +317,7 @@ mod tests {
         let mut all = [failing(&[1.0, 1.0]), failing(&[2.0])];
         assert_eq!(remove_failed_steps(&ignoring, &mut all), Some(failed.clone()));
         assert!(all.iter().all(|taken| taken.good().next().is_none()));
-        // One step is left, with a failure among its runs.
+        // One step remains, with a failure among its runs.
         let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
         some[0].runs[1].as_mut().unwrap().failed = Some(failed);
         assert_eq!(remove_failed_steps(&ignoring, &mut some), None);

@@ -13,37 +13,37 @@ use crate::recipes::Recipe;
 use crate::recipes::score::{self, Kind, Scored};
 use crate::recipes::template::Values;
 
-/// Lines of output that are searched for a program's version.
+/// Number of output lines that are searched for a program's version.
 const VERSION_LINES: usize = 500;
 
 /// A run that counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Work per second of all copies together.
+    /// Total work per second of all copies.
     pub throughput: f64,
     /// Unit of the work.
     pub unit: String,
     /// Wall time of each copy, seconds.
     pub seconds: Vec<f64>,
-    /// Work per second of the fastest copy ÷ the slowest; 1 for one.
+    /// Work per second of the fastest copy divided by that of the slowest; 1 for a single copy.
     pub imbalance: f64,
-    /// What all copies used; memory is that of the largest process.
+    /// Resource usage of all copies; memory is that of the largest process.
     pub usage: Usage,
     /// Instructions per cycle over all copies, from the counters; `Err` with the reason if there is none.
     pub ipc: Result<f64, Text>,
-    /// What happened meanwhile.
+    /// Events during the run.
     pub marks: Vec<Mark>,
-    /// The number of CPU placement checks before it.
+    /// The number of placement checks before the run.
     pub look: u32,
     /// Names of processes that the command left behind, which were waited for.
     pub left: Vec<String>,
-    /// How it failed, if failures also count ([`Job::ignore_failure`]).
+    /// The failure, if failures also count ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
     /// The program with its printed version.
     pub program: Option<String>,
 }
 
-/// Runs the command once on `cpus`: one copy pinned to each, or one that may use them all.
+/// Runs the command once on `cpus`: one copy pinned to each CPU, or one copy that may use all of them.
 pub(super) fn run_step(
     job: &Job,
     cpus: &[u32],
@@ -66,7 +66,8 @@ pub(super) fn run_step(
     let run = wait_for_copies(&mut started, options, stop, observer)?;
     if let Some(service) = &mut service {
         service.check(stop)?;
-        // A client of a dead server also fails, possibly before the server's end is noticed; that end is the cause.
+        // A client of a dead server also fails, possibly before the server's exit is detected; the cause is the
+        // server's exit.
         if run.failed.is_some() {
             service.check_again(stop)?;
         }
@@ -119,7 +120,7 @@ fn count_core_events(pid: i32) -> Counters {
     Counters::open(Target::Process { pid, inherit: true, enable_on_exec: true }, Set::Core)
 }
 
-/// Instructions over cycles of all copies; `Err` unless all were counted.
+/// Instructions divided by cycles over all copies; `Err` unless all copies were counted.
 fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
     let (mut cycles, mut instructions) = (0.0, 0.0);
     for counters in counters {
@@ -136,7 +137,7 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
     if cycles > 0.0 { Ok(instructions / cycles) } else { Err(text!("the PMU counted no cycles")) }
 }
 
-/// `sysbench 1.0.20` from the output of a program with that name; `version: 3.0.2` is openssl's.
+/// Reads `sysbench 1.0.20` from the output of the program with that name; `version: 3.0.2` is the format of openssl.
 fn read_version(program: &str, out: &str) -> Option<String> {
     let program = program.rsplit('/').next()?;
     let words: Vec<&str> = out.lines().take(VERSION_LINES).flat_map(str::split_whitespace).collect();
@@ -191,12 +192,12 @@ fn rate_copy(recipe: &Recipe, wall: f64, score: Option<&Scored>) -> f64 {
 pub(super) struct StepRuns {
     /// By round; `None` for a missing run.
     pub(super) runs: Vec<Option<Run>>,
-    /// Why there are no more.
+    /// The reason why there are no further runs.
     pub(super) trouble: Option<Trouble>,
 }
 
 impl StepRuns {
-    /// Those that count.
+    /// The runs that count.
     pub(super) fn good(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().flatten()
     }

@@ -1,4 +1,4 @@
-//! A program that runs during a measurement, from its preparation to its end.
+//! A program that runs during a measurement, from its preparation to its termination.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,10 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Interval between readiness checks.
 const ASK: Duration = Duration::from_millis(50);
 
-/// The time limit for a killed service to end.
+/// The time limit for a killed service to exit.
 const DYING: Duration = Duration::from_secs(1);
 
-/// How much output of its commands is saved.
+/// Maximum output of its commands that is saved, bytes.
 const KEPT: usize = 64 << 10;
 
 /// A running service.
@@ -42,13 +42,14 @@ pub(super) struct Setting<'a> {
     pub(super) values: &'a Values,
     /// Additional environment variables.
     pub(super) environment: &'a [(OsString, OsString)],
-    /// Where they start.
+    /// Their working directory.
     pub(super) folder: &'a Path,
     /// Ends them early.
     pub(super) stop: &'a Stop,
 }
 
-/// Prepares a service, starts it, waits until it is ready, and loads it. What it prints goes to a file in the folder.
+/// Prepares a service, starts it, waits until it is ready, and loads it. Its output is written to a file in the
+/// directory.
 pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Running, Trouble> {
     service.prepare.iter().try_for_each(|command| run_command(command, setting, PATIENCE))?;
     let argv = fill_all(&service.start, setting.values);
@@ -131,13 +132,13 @@ impl Running {
         Err(self.trouble(&format!("{how} during the run")))
     }
 
-    /// How it ended, with its last output.
+    /// Describes how it ended, with its last output.
     fn trouble(&self, did: &str) -> Trouble {
         let (program, output) = (&self.program, self.read_last_output());
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// `Err` if it ends soon: a large process takes a while to end.
+    /// `Err` if it exits soon, because a large process takes a while to exit.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {
@@ -147,12 +148,12 @@ impl Running {
         Ok(())
     }
 
-    /// Lets all its threads run on `cpus` only; what they start inherits that.
+    /// Restricts all its threads to `cpus`; processes that they start inherit this.
     pub(super) fn pin_threads(&self, cpus: &CpuList) {
-        // A thread that was started during the first pass, by one that had not been reached yet, is reached in the second.
+        // A thread that was started during the first pass, by a thread not yet visited, is visited in the second pass.
         for _ in 0..2 {
             for task in numbers(format!("/proc/{}/task", self.child.pid())) {
-                // One that has ended meanwhile cannot be pinned and need not.
+                // A thread that has ended meanwhile cannot and need not be pinned.
                 let _ = os::pin::bind_thread(task, cpus);
             }
         }
@@ -163,7 +164,7 @@ impl Running {
         Stat::read(self.child.pid()).map_or(0.0, |stat| stat.all_ticks() as f64 / USER_HZ)
     }
 
-    /// The end of what it printed.
+    /// The end of its output.
     fn read_last_output(&self) -> String {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(&self.log)?;

@@ -33,7 +33,7 @@ fn once(job: &Job, cpus: &[u32]) -> Result<Run, Trouble> {
     run_within(job, cpus, Some(Duration::from_secs(60)), &Stop::new())
 }
 
-/// A job as a recipe of this text says.
+/// A job from the text of a recipe.
 fn recipe(text: &str) -> Job {
     let recipe =
         recipes::read_text(&format!("name = \"x\"\nwhat = \"x\"\n{text}"), "x", Origin::BuiltIn).unwrap();
@@ -74,7 +74,7 @@ fn throughput_is_the_sum_of_what_the_copies_did() {
     assert!((run.throughput / sum - 1.0).abs() < 1e-9);
     assert!(run.seconds.iter().all(|seconds| *seconds >= 0.1), "{:?}", run.seconds);
     assert!(run.imbalance >= 1.0);
-    // A program's own score counts instead, and is summed.
+    // The program's own score is used instead, and summed.
     let scored = recipe(
         "command = [\"echo\", \"rate: 2.5e3 kB\"]\n[[score]]\npattern = \"rate: {score} kB\"\nscale = 1000\nunit = \"B\"",
     );
@@ -145,12 +145,13 @@ fn a_command_reads_nothing_and_each_copy_is_reported_its_own_cpu() {
 
 #[test]
 fn hundreds_of_copies_start_together_and_all_are_counted() {
-    // As many copies as a large machine has CPUs, on the few that are here. What a process may have open bounds them.
+    // As many copies as a large machine has CPUs, on the few CPUs of this machine. The number is limited by the
+    // open-file limit.
     let first = cpus()[0];
     let many = vec![first; 100];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("seen");
-    // All copies stand at their gates until the last is there: none has run before.
+    // All copies wait at their gates until the last one is ready: none has run before.
     let line = format!("echo x >> {}", file.display());
     let run = once(&shell(&line), &many).unwrap();
     assert_eq!(run.seconds.len(), many.len());

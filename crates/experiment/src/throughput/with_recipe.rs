@@ -1,4 +1,4 @@
-//! A command or recipe with its folder, its service, and the guard over all its processes.
+//! Runs a command or recipe with its directory, its service, and the guard for all its processes.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use super::{Job, Plan};
 use crate::copies::RunOptions;
 use crate::failure::Trouble;
 
-/// Everything needed to start a process; it is removed in reverse order in any case.
+/// Sets up everything needed to start a process, measures, and removes it in reverse order in any case.
 pub fn measure_job(
     job: &Job,
     plan: &Plan,
@@ -48,7 +48,7 @@ fn try_job(
     let mut job = job.clone();
     let needed = job.recipe.needs_folder().then(create_folder);
     let folder = needed.transpose()?;
-    // Before any process is started, and the last to go.
+    // Created before any process is started, and removed last.
     let guard = Guard::new(folder.as_ref().map(|(folder, _)| folder.path()));
     options.environment.push(guard.variable());
     let mut set = |name: &str, value: String| job.values.insert(name.to_owned(), value);
@@ -72,13 +72,14 @@ fn try_job(
     Ok(results)
 }
 
-/// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
+/// Maximum length of a Unix socket path, bytes: sun_path has 108 including the terminating zero (unix(7)).
 const SOCKET_PATH: usize = 107;
 
-/// How its name begins.
+/// The prefix of the directory's name.
 const PREFIX: &str = "linespeed-run-";
 
-/// Creates a folder that only this user can enter, in the temporary folder, or in /tmp if that path leaves no room for a socket's name. It
+/// Creates a directory that only this user can enter, in the temporary directory, or in /tmp if that path leaves no
+/// room for a socket's name. It
 /// is removed with its contents when dropped, and locked until then.
 fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     let place = os::places::temporary_folder();
@@ -91,15 +92,15 @@ fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     let folder = folder.map_err(|error| {
         let place = place.display();
         Trouble::Service(format!(
-            "{place}: cannot create a temporary folder: {error}; set TMPDIR to another folder"
+            "{place}: cannot create a temporary directory: {error}; set TMPDIR to another directory"
         ))
     })?;
-    // If the file system has no locks, nobody removes leftovers.
+    // If the file system does not support locks, leftovers are never removed.
     let lock = File::open(folder.path()).ok().filter(|lock| lock.try_lock().is_ok());
     Ok((folder, lock))
 }
 
-/// A path for a socket in it.
+/// A path for a socket in the directory.
 fn name_socket(folder: &Path) -> PathBuf {
     folder.join("socket")
 }

@@ -1,4 +1,4 @@
-//! Results of alternating commands in one record.
+//! Combines the results of alternating commands in one record.
 
 use measure::command;
 use record::in_turn::{COVERAGE_OF, name_commands};
@@ -6,18 +6,19 @@ use record::{Coverage, Measurement, detail, text};
 
 use super::{Extent, InTurns, Request, USUAL_ROUNDS};
 
-/// Their part of a record.
+/// The part of a record for alternating commands.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// The name of each, used as the `workload` of its results.
+    /// The name of each command, used as the `workload` of its results.
     pub names: Vec<String>,
-    /// Their results, the first command's first.
+    /// Their results, in the order of the commands.
     pub measurements: Vec<Measurement>,
-    /// What could not be measured, for all of them or for one.
+    /// Items that could not be measured, for all commands or for one.
     pub coverage: Vec<Coverage>,
 }
 
-/// The runs of commands as results; a command without a run has none. `cpus` is the number of CPUs on which each may run.
+/// Converts the runs of commands to results; a command without runs has none. `cpus` is the number of CPUs on which
+/// each command may run.
 pub fn figures(done: &InTurns, request: &Request, cpus: usize) -> Measured {
     let words =
         |argv: &[std::ffi::OsString]| argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -51,7 +52,7 @@ fn asked(extent: Extent, runs: usize) -> Option<usize> {
     }
 }
 
-/// What could not be measured: for all commands once, for single ones with their name.
+/// Merges coverage: entries that apply to all commands are listed once, others with the name of their command.
 fn merge(all: &[(&str, Vec<Coverage>)]) -> Vec<Coverage> {
     let mut merged: Vec<Coverage> = Vec::new();
     for (name, coverage) in all {

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Hears nothing but how often it was told what is left.
+/// An observer that only counts notifications of the remaining time.
 #[derive(Default)]
 struct Heard {
     counted: Vec<usize>,

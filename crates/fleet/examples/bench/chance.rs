@@ -1,4 +1,4 @@
-//! Numbers that look like chance, the same for the same seed.
+//! Pseudo-random numbers, identical for the same seed.
 
 /// xorshift64*.
 pub struct Chance(u64);
@@ -12,7 +12,7 @@ impl Chance {
         chance
     }
 
-    /// Even between 0 and 1.
+    /// Uniform between 0 and 1.
     pub fn even(&mut self) -> f64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -32,7 +32,7 @@ impl Chance {
         self.even() < share
     }
 
-    /// Normal (Box and Muller).
+    /// Normally distributed (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         (-2.0 * self.even().ln()).sqrt() * (std::f64::consts::TAU * self.even()).cos()
     }

@@ -1,7 +1,8 @@
-//! Made-up fleets from a real record, with known slow machines, beside two published rules.
+//! Compares linespeed with two published rules on synthetic fleets that are derived from a real record and have known
+//! slow machines.
 //!
 //! `cargo run --release -p linespeed-fleet --example bench [RECORD.json]` prints the table of `docs/measured.md`;
-//! with `--first 1000` the same of other fleets, with `--files DIR N` it writes N records to a folder instead and reads them as `linespeed fleet` does.
+//! `--first 1000` uses other fleets, and `--files DIR N` instead writes N records to a directory and reads them as `linespeed fleet` does.
 
 mod chance;
 mod plant;
@@ -23,13 +24,13 @@ const FLEETS: u64 = 200;
 /// A record that is in the tree.
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
 
-/// What a rule said of all fleets.
+/// The outcome of a rule over all fleets.
 #[derive(Default)]
 struct Score {
     right: usize,
     wrong: usize,
     missed: usize,
-    /// Fleets without a slow machine, and those of them in which it held one for slow.
+    /// Fleets without a slow machine, and how many of these have a false positive.
     clean: usize,
     clean_wrong: usize,
     clean_machines_wrong: usize,
@@ -142,7 +143,7 @@ fn judge(briefs: &[Brief], models: &Models) -> Fleet {
     judge_fleet(&input, Tool { name: String::new(), version: String::new() }, Reading::default())
 }
 
-/// Writes records and reads them, with the time and the memory that it takes.
+/// Writes records and reads them, and reports the time and the memory used.
 fn files(folder: &Path, count: usize) {
     std::fs::create_dir_all(folder).expect("a folder");
     let mut record = record::Record::read(Path::new(RECORD)).expect("the record in the tree");

@@ -1,4 +1,5 @@
-//! Fleets of machines that are made up of one real record: its figures with chance about them, and known causes in some.
+//! Fleets of synthetic machines derived from one real record: its results with random noise, and known causes in some
+//! machines.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -11,21 +12,22 @@ use record::{CpuList, Key, Label, Measurement, Record};
 
 use crate::chance::Chance;
 
-/// CPUs of the made-up server.
+/// CPUs of the synthetic server.
 const CPUS: u32 = 16;
 const DEVICES: usize = 8;
-/// By how much a family's figures differ from machine to machine together, and each by itself.
+/// The spread between machines that a family's results have in common, and the spread of each result.
 const TOGETHER: f64 = 0.003;
 const ALONE: f64 = 0.004;
-/// The widest own interval, as half its width: of the real record's figures some are wider, since its host was shared.
+/// Maximum half width of a result's interval: some of the real record's results have wider ones, since its host was
+/// shared.
 const WIDEST: f64 = 0.02;
 
 /// A cause that can be planted.
 pub struct Cause {
     pub name: &'static str,
-    /// Codes of causes that name it.
+    /// Codes of causes that identify it.
     pub codes: &'static [&'static str],
-    /// Changes the record so that it loses this share.
+    /// Changes the record so that its speed drops by this share.
     apply: fn(&mut Record, f64),
 }
 
@@ -58,17 +60,17 @@ pub const CAUSES: [Cause; 10] = [
     Cause { name: "one bad core", codes: &["fleet-cause-slowest-cpu"], apply: bad_core },
 ];
 
-/// Losses that models are made for: those between take the nearest.
+/// Losses for which models exist; other losses use the nearest model.
 const LOSSES: [f64; 15] =
     [0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2, 0.22, 0.24, 0.26, 0.28, 0.3];
 
-/// A fleet and which of its machines are slow, and by which cause.
+/// A fleet, its slow machines, and their causes.
 pub struct Made {
     pub briefs: Vec<Brief>,
     pub causes: Vec<Option<usize>>,
 }
 
-/// One summary of each cause and loss, from which machines are made.
+/// One summary for each cause and loss, from which machines are generated.
 pub struct Models {
     known: Known,
     sound: Brief,
@@ -109,7 +111,8 @@ impl Models {
         &self.known
     }
 
-    /// A fleet of 2 to 1000 machines, 1 to 30 % of them slow; in some mixed kinds, camps, a drift, missing figures.
+    /// A fleet of 2 to 1000 machines, of which 1 to 30 % are slow; some fleets have mixed kinds, camps, a drift or
+    /// missing results.
     pub fn fleet(&self, chance: &mut Chance, clean: bool) -> Made {
         let machines = (2.0f64.ln() + chance.even() * (1000f64 / 2.0).ln()).exp().round() as usize;
         let slow_share = if clean { 0.0 } else { chance.between(0.01, 0.3) };
@@ -188,7 +191,7 @@ fn half_width(point: Point) -> Option<f64> {
     Some(((high / low).ln() / 2.0).clamp(0.0005, WIDEST))
 }
 
-/// The real record as that of a server with more parts than its machine had.
+/// The real record, changed into that of a server with more parts.
 fn server(mut record: Record) -> Record {
     let machine = &mut record.machine;
     machine.processor.model_name = Some("a processor".to_owned());
@@ -250,7 +253,7 @@ fn device(number: usize) -> MemoryDevice {
     }
 }
 
-/// Makes figures faster by a factor, or slower: what is better lower is divided by it.
+/// Multiplies the speed of results by a factor: results for which lower is better are divided by it.
 fn scale(record: &mut Record, of: impl Fn(&Measurement) -> bool, factor: f64) {
     for m in record.measurements.iter_mut().filter(|m| of(m)) {
         let lower = m.metric.definition().and_then(|metric| metric.better) == Some(record::Better::Lower);

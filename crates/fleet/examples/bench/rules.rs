@@ -1,11 +1,12 @@
-//! Two published rules, from their descriptions. Both get linespeed's figures, each a machine's speed in it, and its kinds of
-//! machines, which they do not have themselves; a machine is slow by them where one figure is.
+//! Two published rules, implemented from their descriptions. Both use linespeed's results as speeds and its kinds of
+//! machines, which the rules themselves do not define; they call a machine slow if one of its results is slow.
 
 use std::collections::BTreeMap;
 
 use fleet::{Brief, Known};
 
-/// SuperBench's validator: the mean of all, those worse by 5 % or more are dropped, and again until none is.
+/// SuperBench's validator: computes the mean of all machines, drops those that are worse by 5 % or more, and repeats
+/// until none is dropped.
 pub fn mean_again(briefs: &[Brief], known: &Known) -> Vec<bool> {
     judge(briefs, known, |values| {
         let mut kept: Vec<usize> = (0..values.len()).collect();

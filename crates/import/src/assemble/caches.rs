@@ -1,4 +1,4 @@
-//! Caches, as far as their sizes, their number and their CPUs are known.
+//! Caches whose sizes, number and CPUs are known.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use record::{Coverage, CpuList, Machine};
 
 use crate::facts::{CacheFact, CacheName, CacheRow, Facts, Lscpu, key};
 
-/// Most caches of one kind.
+/// Maximum number of caches of one kind.
 const MOST: u32 = 8192;
 
 /// Models with two last-level caches of different sizes.
@@ -58,18 +58,18 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
     machine.caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if uneven {
-        let reason = "several types of core or cache: the text gives only their total sizes";
-        let remedy = "measure with linespeed: it reads the size of each cache";
+        let reason = "several types of core or cache: the text contains only their total sizes";
+        let remedy = "run linespeed on the machine: it reads the size of each cache";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     } else if unknown {
-        let reason = "the text does not show how many caches there are, or which CPUs share them";
+        let reason = "the text does not contain the number of caches, or which CPUs share them";
         let remedy = "also import the output of lscpu -e and lscpu -C";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     }
 }
 
-/// The rows of `lscpu -C`, which show the size of the first cache and the sum of all: the number of caches if all can have the size of the first,
-/// and whether they can.
+/// The rows of `lscpu -C`, which contain the size of the first cache and the total size: returns the number of caches, if all can have the
+/// size of the first, and whether they can.
 fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     let mut known = Vec::new();
     let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
@@ -84,7 +84,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
         let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
-            // A rounded sum may fit several numbers of caches, one of which is that of another kind.
+            // A rounded sum may match several numbers of caches, one of which is the number of another kind of cache.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
             // Cores share caches of higher levels.
@@ -99,7 +99,8 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     (known, even)
 }
 
-/// Whether the number of CPUs shows that cores have different numbers of threads, so that there are two kinds of core.
+/// Whether the number of CPUs shows that cores have different numbers of threads, which means that there are two kinds
+/// of core.
 fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     let [kind] = lscpu.kinds.as_slice() else { return false };
     let threads = kind.count(key::THREADS_PER_CORE).zip(machine.counts.cores);
@@ -134,8 +135,8 @@ fn shared(facts: &Facts) -> Shared {
     lists
 }
 
-/// What can be derived from the number of caches alone: a single cache belongs to all CPUs; if there are as many caches as CPUs, each belongs to
-/// one CPU. Otherwise unknown, and the list is empty.
+/// The CPUs of caches, derived from just the number of caches: a single cache belongs to all CPUs; if there are as many caches as CPUs,
+/// each belongs to one CPU. Otherwise, the CPUs are unknown and the list is empty.
 fn by_count(fact: &CacheFact, online: &CpuList, cores: Option<u32>) -> Vec<CpuList> {
     let single = |id: u32| [id].into_iter().collect::<CpuList>();
     match fact.instances {

@@ -1,4 +1,4 @@
-//! CPUs, cores, packages and nodes, as far as they are known.
+//! Known CPUs, cores, packages and nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(super) fn fill(
     nodes(lscpu, numactl, facts, machine, contradictions);
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
     if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
-        let reason = "the text shows the number of cores, but not which CPUs belong to which core";
+        let reason = "the text contains the number of cores, but not which CPUs belong to which core";
         let remedy = "also import the output of lscpu -e";
         coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
     }
@@ -48,7 +48,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
     let mut cores = Some(0_u32);
     for kind in &lscpu.kinds {
-        // One kind of core spread over clusters has no packages (Arm without firmware tables).
+        // A single kind of core spread over clusters has no packages (Arm without firmware tables).
         let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
             .or_else(|| product(kind, key::CORES_PER_CLUSTER, key::CLUSTERS));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
@@ -59,8 +59,8 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     if lscpu.kinds.len() > 1 {
-        // With several kinds in a package, the core count is that of one kind alone; with one thread per core each CPU
-        // is one.
+        // With several kinds of core in a package, the core count covers only one kind; with one thread per core, each
+        // CPU is a core.
         let single = lscpu.kinds.iter().all(|kind| kind.count(key::THREADS_PER_CORE) == Some(1));
         cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
@@ -80,7 +80,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
 }
 
-/// If there is no other source: the values on which whole SMBIOS tables agree.
+/// Fallback if there is no other source: the values on which all complete SMBIOS tables agree.
 pub(super) fn by_firmware(facts: &Facts, machine: &mut Machine) -> Vec<(String, Origin)> {
     let [first, others @ ..] = facts.populated.as_slice() else { return Vec::new() };
     let known = [machine.counts.packages, machine.counts.cores, machine.counts.cpus_present];
@@ -103,8 +103,8 @@ fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
         .collect()
 }
 
-/// The core of a row, with its L1d cache if needed: on Arm the kernel may number cores within clusters that lscpu does not show. Unrelated CPUs
-/// then have the same core number, but each has its own L1d cache.
+/// The core of a row, with its L1d cache if needed: on Arm the kernel may number cores within clusters that lscpu does not show. Unrelated
+/// CPUs then have the same core number but separate L1d caches.
 fn cores_of(rows: &[&CpuRow]) -> impl Fn(&CpuRow) -> Option<(u32, Option<u32>)> {
     let l1 = |row: &CpuRow| {
         row.caches.iter().find(|(cache, _)| *cache == (1, CacheKind::Data)).map(|(_, number)| *number)
@@ -127,7 +127,7 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
-            // Counted over the machine in order of the lowest CPU, regardless of lscpu's own numbers.
+            // Numbered across the machine in order of the lowest CPU, regardless of lscpu's own numbers.
             let (core, l1) = core_of(row).unzip();
             let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
@@ -168,7 +168,7 @@ fn siblings(cpus: &mut [Cpu]) {
     }
 }
 
-/// What can be derived from counts alone: with one thread per core, each CPU is a core; a single core or a single package has all CPUs.
+/// Facts derived from just the counts: with one thread per core, each CPU is a core; a single core or a single package has all CPUs.
 fn by_counts(machine: &mut Machine) {
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
     let (cores, packages) = (machine.counts.cores, machine.counts.packages);
@@ -253,7 +253,7 @@ fn nodes(
     if !ids.is_empty() {
         machine.nodes = ids.iter().map(node).collect();
     }
-    // Nodes without CPUs are counted, and lscpu may leave them out of its lists.
+    // Nodes without CPUs are counted, although lscpu may omit them from its lists.
     let in_lists: CpuList = lscpu.node_cpus.values().flat_map(|list| list.value.iter()).collect();
     let all = lscpu.machine.cpus(key::ONLINE).is_some_and(|online| online.is_subset(&in_lists));
     let listed = Some(ids.len() as u32).filter(|count| *count > 0 && (square || all || counted.is_some()));
@@ -265,7 +265,7 @@ fn nodes(
         cpu.node = by_cpu.get(&cpu.id).copied().or(cpu.node);
     }
     if machine.cpus.is_empty() {
-        // numactl alone lists the CPUs.
+        // Only numactl lists the CPUs.
         let cpu = |(id, node): (&u32, &u32)| Cpu {
             id: *id,
             online: true,
@@ -283,7 +283,7 @@ fn nodes(
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
-/// If two lists of CPUs disagree, the lists of the nodes are cut to the other one.
+/// If the CPU lists of lscpu and of the nodes disagree, removes CPUs from the nodes that the other list lacks.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };

@@ -1,4 +1,4 @@
-//! Files of the machine that texts quote: read with the same code as on the machine itself, and added to the output of the tools.
+//! System files quoted in texts: read with the same code as on the machine itself, and added to the output of the tools.
 
 use record::import::Origin;
 use record::{Machine, Snapshot, Text, text};
@@ -9,7 +9,7 @@ use crate::error::{Clash, Error};
 use crate::facts::{Facts, Lscpu, key};
 use crate::sink::fill;
 
-/// Adds the content of files to the inventory and the state, and returns where each value went.
+/// Adds the content of files to the inventory and the state, and returns the place of each value.
 pub(super) fn read(
     facts: &Facts,
     lscpu: &Lscpu,
@@ -38,7 +38,7 @@ fn files(
     machine: &mut Machine,
     state: &mut Snapshot,
 ) -> Result<Vec<(String, Origin)>, Error> {
-    // What lscpu lists for all CPUs also holds for their files.
+    // Values that lscpu lists for all CPUs also apply to their files.
     let listed =
         [("present", [key::ONLINE, key::OFFLINE]), ("online", [key::ONLINE; 2])].map(|(name, keys)| {
             let lists = keys.iter().filter_map(|key| lscpu.machine.cpus(key));
@@ -59,7 +59,7 @@ fn files(
         let both = Box::new([listed.origin.clone(), file.origin.clone()]);
         return Err(Error::SeveralMachines(Clash::Lines(both)));
     }
-    // Of two lists the more detailed one.
+    // Prefer the more detailed of two lists.
     if !machine.caches.is_empty() {
         found.caches.clear();
     }

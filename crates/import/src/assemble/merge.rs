@@ -1,4 +1,4 @@
-//! Merges several outputs of one tool: of one machine, or of two.
+//! Merges several outputs of one tool, which may be from one machine or from two.
 
 use machine::smbios::Populated;
 use record::CpuList;
@@ -7,8 +7,8 @@ use record::import::{Contradiction, Origin, Withheld};
 use crate::error::{Clash, Error};
 use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, architecture, contradict, key};
 
-/// Merges the outputs of lscpu: later ones add to the first, or describe a later state. Two outputs that cannot be from the same machine are
-/// refused.
+/// Merges the outputs of lscpu: later outputs add to the first, or describe a later state. Two outputs that cannot be from the same machine
+/// are refused.
 pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Result<Lscpu, Error> {
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
 }
 
 fn add(merged: &mut Lscpu, mut next: Lscpu) {
-    // A package manager's architecture is less certain than the list that counts the CPUs.
+    // The architecture printed by a package manager is less reliable than the list that counts the CPUs.
     if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
         next.machine.0.remove(key::ARCHITECTURE);
     }
@@ -68,7 +68,8 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
     merged.vulnerabilities.extend(next.vulnerabilities);
 }
 
-/// The processor family of an architecture: its processors can run kernels and programs of several architectures.
+/// The processor family of an architecture; processors of one family can run kernels and programs of several
+/// architectures.
 fn family(word: &str) -> &str {
     match architecture(word) {
         word if word.starts_with("armv") || word == "armhf" => "aarch64",
@@ -77,7 +78,7 @@ fn family(word: &str) -> &str {
     }
 }
 
-/// Refuses two values of something that a machine has only one of, unless they are alike.
+/// Refuses two different values of something that occurs only once per machine.
 fn same<T>(
     (one, other): (Option<&Fact<T>>, Option<&Fact<T>>),
     alike: impl Fn(&T, &T) -> bool,
@@ -92,7 +93,7 @@ fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
-/// Refuses caches from `lscpu -C` that differ from those in the list.
+/// Refuses caches from `lscpu -C` that differ from those in lscpu's list.
 pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     for row in &facts.cache_rows {
         let Some(all) = row.bytes.1 else { continue };
@@ -105,7 +106,7 @@ pub(super) fn caches(facts: &Facts, lscpu: &Lscpu) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses the memory slots of two boards.
+/// Refuses memory slots from two boards.
 pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     for two in facts.slots.windows(2) {
         same((Some(&two[0]), Some(&two[1])), u32::eq)?;
@@ -116,7 +117,8 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// The reason for not using the rows of `lscpu -e`: some are missing. Refuses rows for CPUs that are not in the list.
+/// The reason for not using the rows of `lscpu -e`, which is that some are missing. Refuses rows for CPUs that are not
+/// in the list.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
@@ -138,11 +140,11 @@ pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Err
             return Err(several(&fact.origin, &first.origin));
         }
         if !list.is_subset(&online) {
-            return why("rows are missing: some online CPUs have none", &first.origin);
+            return why("rows are missing for some online CPUs", &first.origin);
         }
     }
     if let Some(broken) = &facts.broken_row {
-        return why("a row is cut off; others may be missing", broken);
+        return why("a row is truncated; others may be missing", broken);
     }
     let gap = all.iter().last().is_some_and(|last| last as usize >= all.len());
     if gap && (facts.rows.iter().all(|row| row.of_all) || !all.contains(0)) {
@@ -158,7 +160,7 @@ pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, E
         merged.available = output.available.or(merged.available);
         for (id, node) in output.nodes {
             let known = merged.nodes.entry(id).or_default();
-            // One tool prints whole MB, the other hundredths.
+            // One tool prints whole MB, the other hundredths of a MB.
             let sizes = (known.bytes.as_ref(), node.bytes.as_ref());
             same(sizes, |one, other| one.abs_diff(*other) <= 1 << 20)?;
             same((known.cpus.as_ref(), node.cpus.as_ref()), CpuList::eq)?;

@@ -78,7 +78,7 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
         imported[0]
             .measurements
             .iter()
-            .all(|m| m.doubt.as_ref().is_some_and(|why| why.to_string().contains("cut off")))
+            .all(|m| m.doubt.as_ref().is_some_and(|why| why.to_string().contains("truncated")))
     );
     assert!(
         imported[0].machine.notes[0].to_string().contains("ends in the middle of line 1"),

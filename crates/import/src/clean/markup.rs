@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::scan;
 
-/// Tags to remove. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
+/// Tags to remove. Other tags are kept: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &str = "\
     a article b blockquote body br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 head hr html i \
     kbd li ol p pre samp section small span strong sub summary sup table tbody td th thead tr tt u ul";
@@ -12,7 +12,7 @@ const TAGS: &str = "\
 /// What tags and entities begin with.
 const MARKS: [char; 4] = ['<', '&', '[', '{'];
 
-/// Length of the longest recognised tag, including attributes.
+/// Length of the longest recognized tag, including attributes.
 const LONGEST_TAG: usize = 400;
 
 /// The line without tags and with entities replaced by their characters; several lines if it contains `<br>`.
@@ -43,7 +43,7 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
     if let Some(text) = pieces.last_mut() {
         text.push_str(rest);
     }
-    // A break at the end of a line begins none.
+    // A break at the end of a line does not start a new line.
     if pieces.len() > 1 && pieces.last().is_some_and(|last| last.trim().is_empty()) {
         pieces.pop();
     }
@@ -62,7 +62,7 @@ fn tag(text: &str) -> Option<(&'static str, usize)> {
     let inner = text[..end].strip_prefix(MARKS)?.trim_matches('/').trim();
     let name_end = inner.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(inner.len());
     let (name, after) = inner.split_at(name_end);
-    // A tag has attributes or nothing after its name.
+    // The name of a tag is followed by attributes or by nothing.
     let is_tag = after.is_empty()
         || after.starts_with(char::is_whitespace) && after.contains('=')
         || close == b'}' && after.starts_with(':');
@@ -100,13 +100,13 @@ fn entity(text: &str) -> Option<(char, usize)> {
 pub(super) fn without_quotes(line: &str) -> &str {
     let mut text = line;
     while let Some(after) = text.trim_start_matches(' ').strip_prefix('>') {
-        // Indentation after the mark's own space is the tool's.
+        // Any indentation after the mark's own space is part of the tool's output.
         text = after.strip_prefix(' ').unwrap_or(after);
     }
     text
 }
 
-/// The inside of a line that is all code within words: `` `CPU(s): 4` ``.
+/// The content of a line that consists only of inline code: `` `CPU(s): 4` ``.
 pub(super) fn ticked(line: &str) -> Option<&str> {
     let inner = line.trim().strip_prefix('`')?.strip_suffix('`')?;
     Some(inner).filter(|inner| !inner.is_empty() && !inner.contains('`'))
@@ -118,7 +118,7 @@ pub(super) fn is_fence(line: &str) -> bool {
     if is_wiki_fence(line) {
         return true;
     }
-    // At most the language follows the marks: `~~~~` rulers and `` `code` `` in prose are not fences.
+    // The marks may be followed only by the language: `~~~~` rulers and `` `code` `` in prose are not fences.
     ['`', '~'].iter().any(|mark| {
         let language = line.trim_start_matches(*mark);
         let attributes = language.contains(['{', '=']);

@@ -1,8 +1,8 @@
-//! A line without terminal control: colours, titles, cursor movements, overwritten progress messages.
+//! A line without terminal control sequences: colors, titles, cursor movements, overwritten progress messages.
 
 use std::borrow::Cow;
 
-/// Whether a line is not text: it has zero bytes, or more control characters and invalid characters than occur in text.
+/// Whether a line is not text: it has zero bytes, or more control characters and invalid characters than text has.
 pub(super) fn is_binary(line: &str) -> bool {
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in line.chars().take(4096) {
@@ -10,7 +10,7 @@ pub(super) fn is_binary(line: &str) -> bool {
         odd += match c {
             '\0' => return true,
             '\t' | '\r' | '\u{8}' | '\u{c}' | '\u{1b}' | '\u{7}' | '\u{85}' | '\u{9b}' => 0,
-            // Another encoding of a few letters is no reason to drop a line.
+            // A line with a few letters in another encoding is still text.
             char::REPLACEMENT_CHARACTER => 1,
             c => 2 * usize::from(c.is_control()),
         };
@@ -49,7 +49,7 @@ pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The line without colour codes that lost their escape character: `[1;31m`, `[0m`.
+/// The line without color codes that lost their escape character: `[1;31m`, `[0m`.
 fn without_orphans(line: &str) -> Cow<'_, str> {
     let colour = |rest: &str| {
         let inner = rest.strip_prefix('[')?;
@@ -62,7 +62,7 @@ fn without_orphans(line: &str) -> Cow<'_, str> {
     {
         text.to_mut().replace_range(at..at + length, "");
     }
-    // Its end and the clearing of the line, as grep prints them.
+    // The end of a color and the line-clearing sequence, as printed by grep.
     match text {
         Cow::Owned(text) => Cow::Owned(text.replace("[m[K", "").replace("[K", "")),
         text => text,
@@ -98,13 +98,13 @@ fn behind_parameters(text: &str) -> &str {
     rest.strip_prefix(|c| ('\u{40}'..='\u{7e}').contains(&c)).unwrap_or(rest)
 }
 
-/// A line without echoed control keys before it: `^C` and others that end a program.
+/// A line without echoed control keys at its beginning: `^C` and others that terminate a program.
 pub(super) fn without_keys(line: &str) -> &str {
     let rest = line.trim_start();
     ["^C", "^\\", "^Z"].iter().find_map(|key| rest.strip_prefix(key)).unwrap_or(line)
 }
 
-/// What is left of a line in which CR returns the cursor to the beginning.
+/// The visible content of a line after CR returned the cursor to its beginning.
 pub(super) fn last_state(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default()
 }

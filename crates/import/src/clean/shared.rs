@@ -1,4 +1,5 @@
-//! Prefixes added to the lines of a text by whatever carried it: time stamps of logs, line numbers, comment signs.
+//! Prefixes added to the lines of a text by the program that transported it: time stamps of logs, line numbers, comment
+//! signs.
 
 use std::sync::OnceLock;
 
@@ -14,10 +15,10 @@ const HEADS: &str = "#!|--- |+++ |@@ |diff --git |index |new file mode ";
 /// The number of lines searched for a shared prefix.
 const LOOKED_AT: usize = 400;
 
-/// A smaller number of lines may share a prefix by chance.
+/// Minimum number of lines with a shared prefix; fewer lines may share one by chance.
 pub(super) const FEWEST: usize = 3;
 
-/// Time stamps that no supported tool prints itself: the kernel's log, GitHub's, GitLab's, Docker's and Kubernetes', journald's, those of
+/// Time stamps that no supported tool prints itself: those of the kernel's log, GitHub, GitLab, Docker, Kubernetes and journald, and of
 /// loggers with fractions of seconds or in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\S{3,5} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
@@ -38,7 +39,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// From a text's first lines.
+    /// Finds the prefix in a text's first lines.
     pub(super) fn find<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let is_prompt = |line: &str| matches!(find_mark(line, true), Some(Mark::Prompt { .. }));
         let is_read = |line: &&str| !line.trim().is_empty() && !scan::begins(line, HEADS) && !is_prompt(line);
@@ -56,9 +57,9 @@ impl Shared {
         let shares = |sign: &Regex| {
             all().map(rest).filter(|line| !line.trim().is_empty()).all(|line| sign.is_match(front(line)))
         };
-        // pdsh, srun and mpirun print the host's name or the task's number before each line, grep the file's.
+        // pdsh, srun and mpirun print the host name or the task number before each line; grep prints the file name.
         let first = all().next().map(rest).unwrap_or_default();
-        // `openssl speed -mr` begins each line so.
+        // `openssl speed -mr` begins each line with this prefix.
         if scan::begins(first, "+H:|+F:|+F2:|+F3:|+F4:|+F5:|+F6:|+DT|+R:|+R1:|+R2:") {
             return Self { numbered, ..Self::default() };
         }
@@ -72,7 +73,7 @@ impl Shared {
         Self { printed: sign.as_ref().is_some_and(|sign| sign.as_str().contains("print")), sign, numbered }
     }
 
-    /// A line without it.
+    /// A line without the prefix.
     pub(super) fn strip<'a>(&self, line: &'a str) -> &'a str {
         let mut rest = without_stamps(line);
         if self.numbered {
@@ -91,7 +92,7 @@ impl Shared {
     }
 }
 
-/// Whether a prefix names the place where a line was printed, a host or a task, and not what the line is about.
+/// Whether a prefix names the source of a line, a host or a task, and not its subject.
 pub(super) fn is_place(prefix: &str) -> bool {
     let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -130,7 +131,7 @@ pub(super) fn without_stamps(line: &str) -> &str {
     rest
 }
 
-/// Whether a line may begin with a stamp: most lack what each of them has.
+/// Whether a line may begin with a stamp; a quick check that excludes most lines.
 fn may_be_stamped(line: &str) -> bool {
     let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
     scan::begins(line, "[|<|kern|user|daemon|syslog")
@@ -156,10 +157,11 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
         .or_else(|| rest.is_empty().then_some((number, "")))
 }
 
-/// The keys of what was printed in objects of a log: Docker's, journald's, those of loggers.
+/// The keys of the printed text in log objects of Docker, journald and loggers.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
-/// The lines in a JSON string: a string alone on its line, as in notebooks and Ansible, or a long one that contains line ends.
+/// The lines in a JSON string: a string on a line of its own, as in notebooks and Ansible, or a long string that contains line
+/// ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     let text = line.trim();
     // Ansible's, one line per host.

@@ -1,4 +1,4 @@
-//! Texts as people paste them, whatever carries them.
+//! Texts as users paste them, in any medium.
 
 use super::*;
 

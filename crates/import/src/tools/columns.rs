@@ -1,4 +1,5 @@
-//! Tools that print a row per interval or CPU below a head: turbostat, vmstat, mpstat and sar. The meaning of each column is in
+//! Tools that print a row per interval or CPU below a header: turbostat, vmstat, mpstat and
+//! sar. The meaning of each column is in
 //! `columns.txt`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +11,7 @@ use crate::reading::*;
 pub(crate) const IDS: &str =
     "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
 
-/// A tool whose heads these are.
+/// The declaration of a tool with these table heads.
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
     Tool { name, opens, reader: |_| Box::new(ColumnsReader::default()) }
 }
@@ -52,7 +53,7 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
     state.or(named.map(str::to_owned)).map(|state| ("state", state))
 }
 
-/// The words of a row without the time at its beginning, and whether the row is a mean of all.
+/// The words of a row without the time at its beginning, and whether the row contains the means over all rows.
 fn without_time(text: &str) -> (Vec<&str>, bool) {
     let words = scan::words(text);
     let is_time = |word: &&&str| {
@@ -99,7 +100,7 @@ fn is_turbostat(columns: &[String]) -> bool {
     columns.iter().any(|column| matches!(column.as_str(), "Bzy_MHz" | "TSC_MHz" | "Avg_MHz" | "TSC"))
 }
 
-/// The results of one column for one CPU: one per interval, and the mean printed at the end.
+/// The results of a column for one CPU: one per interval, and the mean printed at the end.
 #[derive(Default)]
 struct Column {
     samples: Vec<f64>,
@@ -111,7 +112,7 @@ struct Column {
 struct ColumnsReader {
     columns: Vec<String>,
     found: BTreeMap<(String, Option<u32>), Column>,
-    /// A row has occurred.
+    /// Whether a row has been read.
     begun: bool,
 }
 
@@ -146,7 +147,7 @@ impl Reader for ColumnsReader {
         let blank =
             if !timed && words.first().is_some_and(|word| word.contains(['.', ','])) { ids } else { 0 };
         let columns = &self.columns[blank..];
-        // For nodes, devices and networks a row is of a part that has no place here.
+        // Rows for nodes, devices and networks have no place in a record.
         let first = self.columns.first().is_some_and(|column| meaning(column).is_none());
         let of_a_part = ids == 0 && first && !is_turbostat(&self.columns);
         if of_a_part && words.first().is_none_or(|word| *word != "all") {
@@ -156,7 +157,7 @@ impl Reader for ColumnsReader {
         if blank == 0 && !words.iter().take(ids).all(is_id) {
             return Fit::Between;
         }
-        // turbostat leaves out what a sibling shares, at the end; a row without the columns of each CPU is cut.
+        // turbostat omits trailing columns that siblings share; a row without the per-CPU columns is truncated.
         let own = columns.iter().rposition(|column| scan::is_one_of(column, "Bzy_MHz|TSC_MHz|GHz|TSC"));
         let fits = words.len() == columns.len()
             || words.len() < columns.len() && own.is_some_and(|last| words.len() > last);
@@ -167,7 +168,7 @@ impl Reader for ColumnsReader {
         {
             return Fit::Between;
         }
-        // vmstat's first row is of the time since the machine started.
+        // vmstat's first row covers the time since boot.
         if is_vmstat(&self.columns) && !std::mem::replace(&mut self.begun, true) {
             return Fit::Taken;
         }
@@ -212,7 +213,7 @@ impl Reader for ColumnsReader {
             let (metric, place) = match kind {
                 "state" => (metrics::CPU_STATE, place.with_label(Label::State, word)),
                 "rate" => (metrics::EVENT_RATE, place.with_label(Label::Event, word)),
-                // For each CPU it prints its package's power.
+                // It prints the package power on each CPU's row.
                 "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
                 "clock" => (metrics::CORE_CLOCK, place),
                 "ipc" => (
@@ -239,7 +240,7 @@ impl Reader for ColumnsReader {
                 }
                 _ => continue,
             };
-            // A CPU that slept all the time has no clock.
+            // A CPU that was idle all the time has no clock.
             let slept = kind == "clock" && samples.iter().all(|hz| *hz == 0.0);
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());

@@ -68,7 +68,7 @@ struct Structure {
     kind: u32,
     handle: Option<u32>,
     titled: bool,
-    /// Whether the line of a field has followed.
+    /// Whether a line with a field has followed.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
     /// Its bytes from `-u`, and their first line.
@@ -121,7 +121,7 @@ struct Text {
     named: BTreeSet<String>,
     /// The line of the first array of system memory.
     array: Option<Origin>,
-    /// A structure has been read.
+    /// Whether a structure has been read.
     closed: bool,
     /// The line that begins a whole output.
     head: Option<Origin>,

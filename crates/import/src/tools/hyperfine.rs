@@ -47,7 +47,7 @@ impl Reader for JsonReader {
 
     fn end(&mut self, sink: &mut Sink) {
         let Some(Value::Array(results)) = self.0.value() else {
-            let why = "the hyperfine JSON is cut off or damaged".to_owned();
+            let why = "the hyperfine JSON is truncated or damaged".to_owned();
             return sink.withhold(metrics::WORKLOAD_TIME, why, self.0.first.line());
         };
         for (result, line) in results.iter().zip(self.0.lines(results.len())) {
@@ -77,7 +77,7 @@ impl Reader for JsonReader {
             let printed = number("median").unwrap_or(m.value());
             if (printed - m.value()).abs() > 1e-9 * printed.abs() {
                 let why = format!(
-                    "hyperfine states a median of {printed} s, but its runs give {} s: some runs are missing",
+                    "hyperfine states a median of {printed} s, but the median of its runs is {} s: some runs are missing",
                     m.value()
                 );
                 sink.withhold(metrics::WORKLOAD_TIME, why, line);

@@ -148,7 +148,7 @@ fn note_period(value: &str, sink: &mut Sink) {
     let (mhz, period) = (mhz.trim().to_owned(), period.to_owned());
     let note = text!(
         "lshw-period",
-        "lshw's {period} is one clock period at the memory's {mhz} MHz, not a latency",
+        "{period} in lshw's output is one clock period at the memory's {mhz} MHz, not a latency",
         period,
         mhz
     );

@@ -61,7 +61,8 @@ impl Listed {
         self.origins.push((field, origin));
     }
 
-    /// Takes the value of a field, written in this way. What begins as a number and is none is withheld; `Unknown` and 0 mean nothing.
+    /// Takes the value of a field in this format. A value that begins like a number but is not one is withheld;
+    /// `Unknown` and 0 are ignored.
     pub(super) fn take(
         &mut self,
         field: &'static str,
@@ -110,7 +111,7 @@ impl Listed {
         let at = match same.map(|(at, _)| at) {
             _ if device == MemoryDevice::default() => return,
             None if all.len() >= machine::smbios::MAX_DEVICES => {
-                let note = format!("only the first {} memory devices are kept", all.len()).into();
+                let note = format!("only the first {} memory devices are saved", all.len()).into();
                 if !sink.draft.machine.notes.contains(&note) {
                     sink.draft.machine.notes.push(note);
                 }
@@ -159,7 +160,8 @@ pub(super) fn path(field: &str, sink: &Sink) -> String {
     format!("machine.memory_devices[{}].{field}", sink.draft.machine.memory_devices.len())
 }
 
-/// Possible memory speeds, MT/s: from the slowest SDRAM to above HBM4 and GDDR7. Firmware that does not know the speed writes 32,768.
+/// Possible memory speeds, MT/s: from the slowest SDRAM to above HBM4 and GDDR7. Firmware reports 32,768 for an unknown
+/// speed.
 pub(super) fn is_speed(mt_s: f64) -> bool {
     mt_s != 32_768.0 && (10.0..=40_000.0).contains(&mt_s)
 }
@@ -202,7 +204,7 @@ fn differs(one: &MemoryDevice, other: &MemoryDevice) -> Option<String> {
     both.into_iter().find_map(|(what, one, other)| {
         let (one, other) = one.zip(other).filter(|(one, other)| one != other)?;
         Some(format!(
-            "{slot} is listed with {one} and later with {other} {what}; the record follows the later output"
+            "{slot} is listed with {one} and later with {other} {what}; the record uses the later output"
         ))
     })
 }

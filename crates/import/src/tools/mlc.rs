@@ -48,7 +48,8 @@ fn iteration(text: &str) -> Option<f64> {
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
-/// The bytes in `Using buffer size of 10.000MiB`, which more words follow in some parts; older versions print `MB`.
+/// The bytes in `Using buffer size of 10.000MiB`, which is followed by more words in some parts; older versions print
+/// `MB`.
 fn buffer(text: &str) -> Option<u64> {
     let rest = text.strip_prefix("Using buffer size of ")?;
     let size = rest.split(['/', ' ']).next()?;
@@ -83,7 +84,7 @@ struct MlcReader {
     begun: bool,
     /// Whether the table below this heading has rows.
     has_rows: bool,
-    /// Whether another table has begun after them.
+    /// Whether another table has begun after these rows.
     in_second: bool,
 }
 
@@ -95,7 +96,7 @@ impl MlcReader {
         m
     }
 
-    /// `Numa node         0         1`, or the head of the rows alone on the line above.
+    /// `Numa node         0         1`, or only the header of the rows on the line above.
     fn head(&mut self, text: &str) {
         let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
         if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {
@@ -237,7 +238,7 @@ impl Reader for MlcReader {
                     let size = record::units::bytes(bytes);
                     sink.withhold(
                         m.metric,
-                        format!("buffers of {size} fit in caches: this is not memory bandwidth"),
+                        format!("buffers of {size} fit in the caches: this is not memory bandwidth"),
                         line,
                     );
                 }

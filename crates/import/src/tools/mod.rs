@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use crate::tool::Tool;
 
-/// All tools. If two could have the same opening line, the earlier one is asked first.
+/// All tools. If two tools could have the same opening line, the earlier one in the list is tried first.
 const TOOLS: &[Tool] = &[
     files::FILES,
     perf_stat::PERF_STAT,
@@ -51,7 +51,7 @@ const TOOLS: &[Tool] = &[
     columns::SYSSTAT,
 ];
 
-/// The same, and after them the tools whose lines are patterns.
+/// All tools, including those described by patterns, which come last.
 pub(crate) fn all() -> impl Iterator<Item = &'static Tool> {
     TOOLS.iter().chain(files::PATTERNS)
 }

@@ -23,7 +23,7 @@ fn of_node(text: &str) -> Option<(u32, &str, &str)> {
     Some((node(id)?, what, value)).filter(|_| scan::is_one_of(what, known))
 }
 
-/// How many nodes there are.
+/// The number of nodes.
 fn available(text: &str) -> Option<u32> {
     text.strip_prefix("available:")?.split_whitespace().next()?.parse().ok()
 }

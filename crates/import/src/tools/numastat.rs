@@ -75,7 +75,7 @@ impl Reader for NumastatReader {
             // If the sum is missing, nodes may also be missing.
             let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
             if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
-                let why = format!("the nodes add up to {all:.2} MB, which is not the printed total");
+                let why = format!("the nodes add up to {all:.2} MB, which differs from the printed total");
                 sink.withhold(format!("machine.nodes[].{field}"), why, line.line());
                 continue;
             }

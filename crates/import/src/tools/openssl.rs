@@ -7,10 +7,10 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Default block sizes of all versions, in bytes; up to 1.0.2 without the last.
+/// Default block sizes of all versions, in bytes; versions up to 1.0.2 lack the last one.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 
-/// Most block sizes of a row.
+/// Maximum number of block sizes in a row.
 const MOST_SIZES: usize = 16;
 
 /// Its columns, families of keys and CPU features, from `openssl.txt`.
@@ -123,7 +123,7 @@ fn capabilities(text: &str) -> Option<record::Text> {
     };
     Some(record::text!(
         "openssl-capabilities",
-        "OpenSSL detects these CPU features: {has}; missing: {lacks}",
+        "CPU features detected by OpenSSL: {has}; missing: {lacks}",
         has = names(has),
         lacks = names(lacks)
     ))
@@ -178,9 +178,9 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// Whether the line of a child process stands alone.
+    /// Whether the line of a child process occurs without a table.
     sent: bool,
-    /// Whether it printed its progress; children of `-multi` do so in another form.
+    /// Whether progress was printed; children of `-multi` print it in another format.
     alone: bool,
     /// Whether wall time was measured instead of CPU time.
     elapsed: bool,
@@ -304,12 +304,12 @@ impl Reader for SpeedReader {
                     return Fit::Taken;
                 }
                 _ => {
-                    let why = "its row is wrapped: the meaning of its values is unknown".to_owned();
+                    let why = "the row is wrapped: the meaning of its values is unknown".to_owned();
                     sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, first.line());
                 }
             }
         }
-        // A repeated row, or progress after the results of one run, is the next run's.
+        // A repeated row, or progress after the results of a run, belongs to the next run.
         let again = !self.rates.is_empty();
         if let Some((name, rates)) = row(text) {
             if !self.seen.insert(name.clone()) {
@@ -327,7 +327,7 @@ impl Reader for SpeedReader {
             // The sum over several processes is in a table after it.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
-                let why = "it may be the result of a single process of several".to_owned();
+                let why = "this may be the result of a single process out of several".to_owned();
                 sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
             } else if self.machine(&fields, line).is_none() {
                 return Fit::Between;

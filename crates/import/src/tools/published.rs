@@ -54,7 +54,7 @@ impl Reader for PublishedReader {
                 Err(why) => sink.withhold(name, why, line),
             }
         } else if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
-            // A name similar to a metric's is a misspelt one; anything else is not ours.
+            // A name similar to a metric's name is a misspelling; anything else is not a metric.
             let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             sink.withhold(name, format!("there is no metric {name}{hint}"), line);
@@ -125,10 +125,10 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     }
     let mut whole = serde_json::to_value(machine).map_err(|error| error.to_string())?;
     if !put_at(&mut whole, &path, parsed) {
-        return Err("the entry before it is missing; list entries start at [0]".to_owned());
+        return Err("the preceding entry is missing; list entries start at [0]".to_owned());
     }
     let machine: Machine =
-        serde_json::from_value(whole).map_err(|error| format!("{value} is not valid there: {error}"))?;
+        serde_json::from_value(whole).map_err(|error| format!("{value} is not a valid value: {error}"))?;
     let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
     // What is not part of an inventory does not come back.
     match back.pointer(&format!("/{}", path.join("/"))) {

@@ -117,7 +117,7 @@ impl Reader for StreamReader {
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
             let why = match self.unit {
-                _ if self.failed => Some("STREAM reports failed validation"),
+                _ if self.failed => Some("STREAM reported a failed validation"),
                 Some(None) => Some("the unit of the rates is unknown"),
                 None if small => Some("the unit of the rates is unknown"),
                 _ => None,

@@ -124,7 +124,7 @@ impl SysbenchReader {
         let Some(test) = self.test.or(asked) else {
             let database = self.figures.contains_key("transactions") || self.figures.contains_key("queries");
             let (name, of) = if database { ("sysbench oltp", "scripts") } else { ("sysbench", "tests") };
-            return (name.to_owned(), Some(format!("unknown which of sysbench's {of} ran")));
+            return (name.to_owned(), Some(format!("it is unknown which of sysbench's {of} ran")));
         };
         let mut name = format!("sysbench {test}");
         let of_test =
@@ -203,7 +203,7 @@ impl Reader for SysbenchReader {
     fn end(&mut self, sink: &mut Sink) {
         let (workload, doubt) = self.workload();
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
-        let doubt = doubt.or(paced.map(|rate| format!("it was limited to {rate} per second")));
+        let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} per second")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
         // Without its head the events of one thread show how many threads made them.
         let [of_one, within] = self.of_threads;

@@ -1,10 +1,10 @@
-//! Common parts of every reader's tests: import a text, and write its results in a comparable form.
+//! Test helpers for all readers: import a text, and format its results for comparison.
 
 use record::Measurement;
 
 use crate::{Imported, Importer, Split};
 
-/// Imports a text of one machine. A text without known output gives nothing.
+/// Imports a text of one machine. A text without known output yields an empty import.
 pub(crate) fn import(text: &str) -> Imported {
     let mut importer = Importer::new(Split::Hosts);
     importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
@@ -26,7 +26,7 @@ fn figure(m: &Measurement) -> String {
     format!("{}{place}: {}", m.metric, m.value())
 }
 
-/// The one measurement with these labels, without its value.
+/// The only measurement with these labels.
 pub(crate) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
     let fits = |m: &&Measurement| figure(m).rsplit_once(": ").is_some_and(|(front, _)| front == place);
     let found: Vec<&Measurement> = imported.measurements.iter().filter(fits).collect();

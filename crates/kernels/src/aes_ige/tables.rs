@@ -1,5 +1,5 @@
-//! The tables of table-driven AES, computed from its definition (FIPS 197): an S-box, and it merged with the mixing of columns into
-//! four tables of 32-bit words, 4 KiB.
+//! The tables of table-driven AES, computed from its definition (FIPS 197): the S-box, and four tables of 32-bit words
+//! (4 KiB) that combine the S-box with MixColumns.
 
 /// Tables that start on a cache line, so that every machine accesses the same number of lines.
 #[repr(align(64))]
@@ -10,8 +10,8 @@ pub(super) struct Bytes(pub [u8; 256]);
 
 /// FIPS 197 §5.1.1: the inverse in GF(2⁸), then an affine map.
 pub(super) static S_BOX: Bytes = Bytes(s_box());
-/// `ENCRYPT[0][x]` is the column that `x` in its first row becomes: S-box, then the mixing of columns with
-/// {02}, {01}, {01}, {03}. The next three are the same for the other rows.
+/// `ENCRYPT[0][x]` is the column that results from `x` in the first row: S-box, then MixColumns with {02}, {01}, {01},
+/// {03}. The next three tables are the same for the other rows.
 pub(super) static ENCRYPT: Words = Words(mixed(&s_box(), [2, 1, 1, 3]));
 
 /// The product in GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 (FIPS 197 §4.2).
@@ -29,7 +29,8 @@ pub(super) const fn product(mut a: u8, mut b: u8) -> u8 {
 
 const fn s_box() -> [u8; 256] {
     let mut table = [0; 256];
-    // 3 generates all of the field but 0: its powers run through it, those of its inverse through the inverses.
+    // 3 generates all nonzero elements of the field: its powers enumerate them, and the powers of its inverse enumerate
+    // their inverses.
     let (mut power, mut inverse) = (1u8, 1u8);
     let mut i = 0;
     while i < 255 {

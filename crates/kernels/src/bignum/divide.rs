@@ -1,4 +1,5 @@
-//! Division of two words by a constant word, by multiplying with its reciprocal: used for carries between limbs in a decimal base. The
+//! Division of two words by a constant word, by multiplying with its reciprocal, for carries between limbs in a decimal
+//! base. The
 //! corresponding division instructions are slow, or absent on aarch64.
 
 /// A divisor with its reciprocal (Möller and Granlund, "Improved division by invariant integers", IEEE
@@ -13,7 +14,7 @@ pub(super) struct Divider {
 }
 
 impl Divider {
-    /// For this divisor, which must not be 0.
+    /// Prepares this divisor, which must not be 0.
     pub(super) const fn new(divisor: u64) -> Divider {
         let shift = divisor.leading_zeros();
         let divisor = divisor << shift;
@@ -51,7 +52,7 @@ mod tests {
             [1, 2, 3, 5, 7, 25, 2116, 7001, 1 << 32, 999_999_999_999_999_999, 1_000_000_000_000_000_000];
         for divisor in divisors.into_iter().chain([(1 << 63) - 1, 1 << 63, u64::MAX]) {
             let divider = Divider::new(divisor);
-            // Dividends at the ends, and of every number of bits between.
+            // Dividends at both ends, and with every number of bits in between.
             let most = (u128::from(divisor) << 64) - 1;
             let between = (0..128).map(|bits| (0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834u128 >> bits) % most);
             for dividend in

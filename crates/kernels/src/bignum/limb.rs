@@ -1,4 +1,4 @@
-//! One digit (limb) of long numbers.
+//! Limbs, the digits of long numbers.
 
 /// 18 decimal digits.
 pub type Limb = u64;

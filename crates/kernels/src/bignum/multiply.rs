@@ -1,10 +1,10 @@
-//! Products of long numbers: schoolbook for short ones, Karatsuba's above.
+//! Products of long numbers: schoolbook multiplication for short numbers, Karatsuba multiplication for longer ones.
 
 use super::divide::Divider;
 use super::limb::{BASE, Limb};
 
-/// With at least this many limbs in the shorter number, three half products are cheaper than four. In tests, 16 and 56 were slower, 24 and 40
-/// equal; the columns of the schoolbook product have room for 340 limbs.
+/// Minimum number of limbs in the shorter number for which three half products are cheaper than four. In tests, 16 and
+/// 56 were slower, and 24 and 40 equally fast. The columns of the schoolbook product have room for 340 limbs.
 const KARATSUBA: usize = 32;
 
 /// Divides by [`BASE`].
@@ -12,13 +12,13 @@ const BY_BASE: Divider = Divider::new(BASE);
 
 /// The number of scratch limbs that [`multiply`] needs if the longer number has `limbs`.
 ///
-/// Each level of the recursion halves the length n, keeps 2 ⌈n ÷ 2⌉ limbs during the deeper levels, and needs as many and one more afterwards: at
-/// most 2 n, and a few for each of at most 64 levels.
+/// Each level of the recursion halves the length n, keeps 2 ⌈n ÷ 2⌉ limbs during the deeper levels, and afterwards
+/// needs one more limb than that: in total at most 2 n, plus a few for each of at most 64 levels.
 pub(super) const fn scratch_limbs(limbs: usize) -> usize {
     2 * limbs + 160
 }
 
-/// Sets `product` to `a` × `b`; it must be as long as both together.
+/// Sets `product` to `a` × `b`; its length must be the sum of both lengths.
 pub(super) fn multiply(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &mut [Limb]) {
     let (a, b) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let half = a.len().div_ceil(2);
@@ -31,7 +31,7 @@ pub(super) fn multiply(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &m
     }
 }
 
-/// Splits a longer number into pieces of the shorter one's length.
+/// Splits the longer number into pieces of the shorter number's length.
 fn unequal(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &mut [Limb]) {
     product.fill(0);
     let (piece_product, scratch) = scratch.split_at_mut(2 * b.len());
@@ -66,17 +66,17 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
     } else {
         add(middle, cross);
     }
-    // Where the product has no room for all of it, what is left out is 0.
+    // If the product has no room for all limbs, the omitted ones are 0.
     let upper = &mut product[half..];
     let room = upper.len().min(middle.len());
     add(upper, &middle[..room]);
 }
 
-/// Column by column, with one division per column for the carry.
+/// Multiplies column by column, with one division per column for the carry.
 fn schoolbook(product: &mut [Limb], a: &[Limb], b: &[Limb]) {
     let mut carry = 0u128;
     for (column, limb) in product.iter_mut().enumerate() {
-        // a[i] × b[column - i] for every i that both have.
+        // a[i] × b[column - i] for every i that exists in both.
         let first = (column + 1).saturating_sub(b.len()).min(a.len());
         let last = (column + 1).min(a.len());
         let b_first = (column + 1 - last).min(b.len());
@@ -137,8 +137,8 @@ pub(super) fn subtract(number: &mut [Limb], subtrahend: &[Limb]) {
     debug_assert_eq!(borrow, 0, "the difference is negative");
 }
 
-/// Sets `out` to |`a` − `b`| and returns whether `a` was the smaller. `b` must not be longer than `a`, and `out`
-/// as long as `a`.
+/// Sets `out` to |`a` − `b`| and returns whether `a` was smaller. `b` must not be longer than `a`, and `out` must be as
+/// long as `a`.
 fn difference(out: &mut [Limb], a: &[Limb], b: &[Limb]) -> bool {
     let (a_low, a_high) = a.split_at(b.len());
     let negative = a_high.iter().all(|limb| *limb == 0) && a_low.iter().rev().lt(b.iter().rev());
@@ -158,7 +158,7 @@ fn difference(out: &mut [Limb], a: &[Limb], b: &[Limb]) -> bool {
 mod tests {
     use super::*;
 
-    /// Limbs in random order, with runs of the smallest and the largest, which cause long carries.
+    /// Random limbs, with runs of the smallest and largest limb, which cause long carries.
     fn number(limbs: usize, seed: u64) -> Vec<Limb> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = move || {
@@ -203,7 +203,7 @@ mod tests {
                 assert!(product == plain(&a, &b), "{a_limbs} limbs by {b_limbs}");
             }
         }
-        // The largest limbs alone: columns as full as they can be.
+        // Only the largest limbs: columns as full as possible.
         for limbs in [31, 32, 100, 1000] {
             let nines = vec![BASE - 1; limbs];
             let mut product = vec![0; 2 * limbs];
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn scratch_suffices_at_every_length() {
-        // Slices end where it was said, so a length for which it is too short panics.
+        // Scratch slices have exactly the declared length, so a length for which they are too short panics.
         for limbs in (1..2000).step_by(7).chain([4097, 24_611]) {
             let a = vec![1; limbs];
             for b_limbs in [limbs, limbs / 2 + 1, limbs / 2, limbs / 3] {
                 let mut product = vec![0; limbs + b_limbs];
                 multiply(&mut product, &a, &a[..b_limbs], &mut vec![0; scratch_limbs(limbs)]);
-                // 11…1 × 11…1 has its largest digit where all of the shorter number's limbs meet.
+                // 11…1 × 11…1 has its largest digit at the columns to which all limbs of the shorter number contribute.
                 assert_eq!(product.iter().max(), Some(&(b_limbs as Limb)), "{limbs} by {b_limbs}");
             }
         }

@@ -1,4 +1,4 @@
-//! π as `bc`'s library computes `4*a(1)`: the arctangent's series at 9/46, and three times that at 1/5.
+//! Computes π as `bc`'s library does for `4*a(1)`: the arctangent series at 9/46, plus three times the series at 1/5.
 
 use super::divide::Divider;
 use super::limb::{BASE, LIMB_DIGITS, Limb};
@@ -18,7 +18,7 @@ fn fraction_limbs(digits: usize) -> usize {
     digits.div_ceil(LIMB_DIGITS) + GUARD
 }
 
-/// Limbs that [`pi`] needs: of the result and of scratch.
+/// Limbs that [`pi`] needs: for the result and for scratch space.
 pub fn pi_limbs(digits: usize) -> (usize, usize) {
     let fraction = fraction_limbs(digits);
     (fraction + 1, 6 * fraction + scratch_limbs(fraction))
@@ -26,8 +26,9 @@ pub fn pi_limbs(digits: usize) -> (usize, usize) {
 
 /// Sets `result` to ⌊π × 10^`digits`⌋, the digits of π without the decimal point, and returns its number of limbs.
 ///
-/// `bc` reduces the argument of an arctangent below 1/5 by subtracting arctan(1/5): three times from 1, which leaves 9/46. Both are then summed
-/// by the plain series; each power of the argument is computed from the previous one by a full-length product (1/5 has a short square).
+/// `bc` reduces the argument of an arctangent below 1/5 by subtracting arctan(1/5). For 1, this is done three times and
+/// leaves 9/46. Both arctangents are then computed with the plain series; each power of the argument is computed from
+/// the previous one with a full-length product (1/5 has a short square).
 ///
 /// # Panics
 /// If `result` or `scratch` is shorter than [`pi_limbs`] requires.
@@ -42,7 +43,7 @@ pub fn pi(digits: usize, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
         add(result, sum);
         result[fraction] += over;
     }
-    // The guard, and what the last limb has beyond the digits, fall off.
+    // The guard limbs, and the excess digits of the last limb, are dropped.
     let surplus = fraction * LIMB_DIGITS - digits;
     result.copy_within(surplus / LIMB_DIGITS.., 0);
     let limbs = result.len() - surplus / LIMB_DIGITS;
@@ -66,7 +67,7 @@ fn arctangent(numerator: Limb, denominator: Limb, sum: &mut [Limb], scratch: &mu
     let mut limbs = fraction;
     let (mut divisor, mut negative) = (3, true);
     loop {
-        // As many digits as the square has fall off the product's lower end.
+        // As many digits as the square has are dropped at the lower end of the product.
         let product = &mut product[..limbs + square.len()];
         multiply(product, &power[..limbs], square, scratch);
         let product = &product[square.len()..];
@@ -126,7 +127,7 @@ mod tests {
 
     fn digits(digits: usize) -> String {
         let (limbs, scratch) = pi_limbs(digits);
-        // Not zero at first: what was there must not matter.
+        // Not zero at first, because previous contents must not matter.
         let (mut result, mut scratch) = (vec![BASE - 1; limbs], vec![BASE - 1; scratch]);
         let used = pi(digits, &mut result, &mut scratch);
         text(&result[..used])
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(digits(0), "3");
         assert_eq!(digits(1), "31");
         assert_eq!(digits(50), "314159265358979323846264338327950288419716939937510");
-        // Six nines in a row end at the 767th digit: rounding up would show.
+        // Six nines in a row end at the 767th digit, so rounding up would be visible.
         assert_eq!(&digits(767)[762..], "999999");
     }
 

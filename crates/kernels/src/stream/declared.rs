@@ -1,4 +1,4 @@
-//! The definition of a loop over arrays: its operation, its stores, its declared work.
+//! The definition of a loop over arrays: its operation, its kind of stores, its declared work.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
@@ -55,7 +55,7 @@ impl Op {
     }
 }
 
-/// How a loop stores.
+/// The kind of stores of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Stores {
@@ -78,15 +78,15 @@ impl Stores {
 /// A loop over arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// How it stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
+    /// Its kind of stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
     pub stores: Stores,
-    /// The vectors that it needs.
+    /// The vector extension that it needs.
     pub variant: Variant,
     /// The work of one iteration, which covers [`Op::block`] bytes of each array; `operations` are flops.
     pub work: Work,
-    /// The number of arrays: see [`Op::arrays`].
+    /// The number of arrays; see [`Op::arrays`].
     pub arrays: u8,
     /// Runs over the first `bytes` of each array, rounded down to whole blocks ([`Op::block`]; multiples of 1024 are whole for every operation
     /// except [`Op::Read2Write1`], which needs multiples of 3072). Arrays that the operation does not use are ignored and may be null.
@@ -108,8 +108,9 @@ impl Stream {
         self.work.bytes_read + self.work.bytes_written
     }
 
-    /// Maximum bytes on the memory bus per iteration if no array is cached: no operation stores to a line that it has read, so with regular
-    /// stores each written line may additionally be read (write-allocate), but not with streaming stores.
+    /// Maximum number of bytes on the memory bus per iteration if no array is cached. No operation stores to a line
+    /// that it has read. With regular stores, each written line may therefore also be read (write-allocate); with
+    /// streaming stores, it is not.
     pub const fn bus_bytes(&self) -> u32 {
         let allocated = match self.stores {
             Stores::Regular => self.work.bytes_written,
@@ -127,18 +128,18 @@ pub(super) const fn declare(
     run: unsafe fn(*mut f64, *const f64, *const f64, usize),
 ) -> Stream {
     let neon = matches!(variant, Variant::Neon);
-    // A step is one vector, or on aarch64 the pair of vectors that LDP and STP move.
+    // A step is one vector or, on aarch64, the pair of vectors moved by LDP and STP.
     let step = if neon { 32 } else { variant.bits() / 8 };
     let block = op.block() as u32;
     let per_step = match op {
         Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
         Op::Copy => 2,
-        // Pairs: one loaded, two multiplied, one stored; of two arrays one more is loaded.
+        // Pairs: one load, two multiplications, one store; with two arrays, one more load.
         Op::Scale if neon => 4,
         Op::Add | Op::Triad if neon => 5,
-        // Without a fused multiply-add one more.
+        // One more without fused multiply-add.
         Op::Triad if matches!(variant, Variant::Sse2) => 4,
-        // Load, compute, store. x86-64 takes the second array from memory in the add.
+        // Load, compute, store. On x86-64, the add loads the second array from memory.
         Op::Scale | Op::Add | Op::Triad => 3,
     };
     let (bytes_read, bytes_written, flops) = match op {
@@ -152,7 +153,7 @@ pub(super) const fn declare(
         Op::Read2Write1 => (block / 3 * 2, block / 3, 0),
         Op::Read1Write1 => (block / 2, block / 2, 0),
     };
-    // Each array's pointer steps forward once, and the loop has its two.
+    // Each array's pointer is advanced once, plus the two loop instructions.
     let instructions = block / step * per_step + op.arrays() as u32 + 2;
     let work = Work { instructions, bytes_read, bytes_written, operations: flops };
     Stream { op, stores, variant, work, arrays: op.arrays(), run }

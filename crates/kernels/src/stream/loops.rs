@@ -1,22 +1,22 @@
-//! The loops of streams, in assembly: nine operations, two kinds of stores, each vector width.
+//! The loops of streams, in assembly: nine operations, two kinds of stores, all vector widths.
 
 use std::arch::asm;
 
 use super::declared::{CONSTANT, Op, Stores, Stream, declare};
 use crate::Variant;
 
-/// Loops of one vector width: each operation but reading has both kinds of stores.
+/// Loops per vector width: each operation except reading has both kinds of stores.
 const PER_VARIANT: usize = 2 * Op::ALL.len() - 1;
 
-/// `$body` for each listed line of a block, and for each vector in it.
+/// Emits `$body` for each listed line of a block, and for each vector in it.
 macro_rules! per_line {
     ($parts:literal, $lines:literal, [$($body:expr),*]) => {
         concat!(".irp line, ", $lines, "\n.irp part, ", $parts, "\n", $($body, "\n",)* ".endr\n.endr\n")
     };
 }
 
-/// Defines `fn $name(dst, a, b, bytes)` and its loop. dst, a, b and the count of iterations are in the first
-/// four argument registers of the C convention; register 15 (x86-64) or 31 (aarch64) holds [`CONSTANT`].
+/// Defines `fn $name(dst, a, b, bytes)` and its loop. dst, a, b and the number of iterations are in the first four
+/// argument registers of the C calling convention; register 15 (x86-64) or 31 (aarch64) contains [`CONSTANT`].
 #[cfg(target_arch = "x86_64")]
 macro_rules! stream_loop {
     ($name:ident, $op:ident, [$($setup:expr),*], [$($body:expr),*], [$($finish:expr),*]) => {
@@ -25,9 +25,9 @@ macro_rules! stream_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for the instructions and for `bytes` of each array that the
-            // operation has; the loop goes over whole blocks of them only. All that it writes are registers
-            // that the convention lets a function change.
+            // SAFETY: the caller guarantees that the instructions are supported and that `bytes` of each array of the
+            // operation are valid; the loop only accesses complete blocks of them. It only writes registers that the
+            // calling convention lets a function change.
             unsafe {
                 asm!(
                     $($setup,)*
@@ -57,8 +57,8 @@ macro_rules! stream_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for `bytes` of each array that the operation has; the loop goes over
-            // whole blocks of them only. The registers that it writes are named.
+            // SAFETY: the caller guarantees that `bytes` of each array of the operation are valid; the loop only
+            // accesses complete blocks of them. The registers that it writes are named.
             unsafe {
                 asm!(
                     $($setup,)*
@@ -84,8 +84,8 @@ macro_rules! stream_loop {
 }
 
 /// Defines a module with the storing loops of one vector width and one kind of stores. `store` and `fill` store vector
-/// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` leave in register 0 what the
-/// operation stores. The words after the parts move the pointers on.
+/// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` leave the value to store in
+/// register 0. The instructions after the parts advance the pointers.
 macro_rules! storing_loops {
     (
         $module:ident $parts:literal $dst:literal $a:literal $b:literal setup $setup:tt
@@ -129,8 +129,8 @@ macro_rules! storing_loops {
     };
 }
 
-/// Defines the storing loops of one vector width of x86-64 and one kind of stores. The arithmetic works on vector
-/// register 0 and has [`CONSTANT`] in each lane of 15.
+/// Defines the storing loops for one x86-64 vector width and one kind of stores. The arithmetic uses vector register 0,
+/// with [`CONSTANT`] in each lane of register 15.
 #[cfg(target_arch = "x86_64")]
 macro_rules! x86_stores {
     (
@@ -151,8 +151,7 @@ macro_rules! x86_stores {
     };
 }
 
-/// Defines all loops of one vector width of x86-64: the module of reading, and those of the two kinds of
-/// stores.
+/// Defines all loops for one x86-64 vector width: the module for reading, and those for the two kinds of stores.
 #[cfg(target_arch = "x86_64")]
 macro_rules! x86_loops {
     (
@@ -255,7 +254,7 @@ macro_rules! list {
     };
 }
 
-/// By vector width.
+/// All loops, by vector width.
 #[cfg(target_arch = "x86_64")]
 pub(super) static LOOPS: [[Stream; PER_VARIANT]; 3] = [
     list!(Sse2 sse2_read sse2 sse2_streaming),

@@ -1,5 +1,5 @@
-//! Runs any kernel of the inventory a given number of iterations, on memory of its own: what the instruction
-//! counts have in common.
+//! The common part of the instruction counts: runs any kernel of the inventory for a given number of iterations in its
+//! own memory.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ mod inventory;
 use inventory::{Entry, Kernel, inventory};
 use kernels::{chase, flush, primes};
 
-/// The most iterations that the memory here is made for.
+/// Maximum number of iterations for which there is memory.
 pub const MOST: u64 = 5;
-/// The fewer iterations that [`MOST`] are compared with.
+/// The smaller number of iterations, with which [`MOST`] is compared.
 pub const FEW: u64 = 2;
 
-/// Ranges that the prime routine is counted on: from, and where the shorter and the longer of two runs end.
-/// No number at all; small ones; mostly composite ones; one large prime.
+/// Ranges for counting the instructions of the prime routine: the start, and the ends of the shorter and the longer
+/// run. They contain no numbers; small numbers; mostly composite numbers; one large prime.
 const RANGES: [(u64, [u64; 2]); 4] =
     [(0, [0, 3]), (0, [3, 60]), (900, [901, 1000]), (999_981, [999_982, 999_984])];
 
-/// What is counted: something that is run twice, the second time with more work.
+/// A routine whose instructions are counted. It is run twice, the second time with more work.
 #[derive(Clone, Copy)]
 pub enum Case {
     /// A kernel of the inventory: [`FEW`] and [`MOST`] iterations.
@@ -38,7 +38,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// Everything that is counted, usable on this CPU or not.
+    /// All counted routines, whether usable on this CPU or not.
     pub fn all() -> impl Iterator<Item = Case> {
         let ranges = RANGES.iter().map(|(from, ends)| Case::Primes(*from, *ends));
         inventory().map(Case::Kernel).chain(ranges)
@@ -53,7 +53,7 @@ impl Case {
         }
     }
 
-    /// The instructions that the second run is declared to have beyond those of the first.
+    /// The declared number of additional instructions in the second run.
     pub fn declared(&self) -> u64 {
         match self {
             Case::Kernel(entry) => u64::from(entry.work.instructions) * (MOST - FEW),
@@ -64,7 +64,7 @@ impl Case {
     }
 }
 
-/// Which of the two runs.
+/// One of the two runs.
 #[derive(Clone, Copy)]
 pub enum Run {
     Few,
@@ -76,18 +76,18 @@ pub enum Run {
 #[derive(Clone, Copy)]
 struct Line([u64; 8]);
 
-/// The arrays, chains and bits that kernels work on.
+/// The arrays, chains and bits used by the kernels.
 pub struct Memory {
     dst: Vec<Line>,
     a: Vec<Line>,
     b: Vec<Line>,
-    /// Each line points at itself: a chase needs no more in order to be counted.
+    /// Lines that point to themselves, which suffices for counting a chase.
     chains: Vec<Line>,
     bits: Vec<u8>,
 }
 
 impl Memory {
-    /// Enough for [`MOST`] iterations of every kernel.
+    /// Allocates enough memory for [`MOST`] iterations of every kernel.
     pub fn new() -> Memory {
         let lines = MOST as usize * 384 / 64;
         let mut chains = vec![Line([0; 8]); chase::MAX_CHAINS];
@@ -99,15 +99,15 @@ impl Memory {
             a: vec![Line([0; 8]); lines],
             b: vec![Line([0; 8]); lines],
             chains,
-            // Both ways of the branch, in no simple order.
+            // Both directions of the branch, in an irregular order.
             bits: vec![1, 0, 0, 1, 1],
         }
     }
 
-    /// Makes one of the two runs of `case`. Allocates nothing, so it may run in a forked child.
+    /// Does one of the two runs of `case`. Allocates nothing, so it may run in a forked child.
     #[inline(never)]
     pub fn run(&mut self, case: &Case, run: Run) {
-        // Only indexed, so that both runs take the same way here.
+        // Only indexed, so that both runs execute the same instructions here.
         let run = run as usize;
         match case {
             Case::Kernel(entry) => self.iterate(entry, [FEW, MOST][run]),
@@ -131,7 +131,7 @@ impl Memory {
                 for (pointer, line) in pointers.iter_mut().zip(&self.chains) {
                     *pointer = std::ptr::from_ref(line).cast();
                 }
-                // SAFETY: each line points at itself.
+                // SAFETY: each line points to itself.
                 unsafe { chase::chase_parallel(&mut pointers[..chains], iterations * chase::UNROLL) };
             }
             Kernel::Stream(stream) => {
@@ -146,7 +146,7 @@ impl Memory {
             Kernel::Branches(branches) => unsafe {
                 (branches.run)(self.bits.as_ptr(), iterations);
             },
-            // SAFETY: the line is one of `dst`; the CPU can flush, or the case would not be usable.
+            // SAFETY: the line belongs to `dst`; the CPU can flush, because otherwise the case would not be usable.
             Kernel::Reload => unsafe { flush::reload(self.dst.as_mut_ptr().cast(), iterations) },
         }
     }

@@ -1,4 +1,4 @@
-//! Every kernel of this instruction set as one list, for those that walk them all.
+//! A list of all kernels of this instruction set, for tests that iterate over them.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use kernels::heavy::{self, Heavy};
 use kernels::stream::{self, Stream};
 use kernels::{Variant, Work, chase, cpu_bound, flush, hint};
 
-/// A kernel, with what one needs to run it.
+/// A kernel, with the data needed to run it.
 #[derive(Clone, Copy, Debug)]
 pub enum Kernel {
-    /// A chain or a hint: runs alone.
+    /// A chain or a hint, which needs no data.
     Chain(&'static Chain),
-    /// A heavy loop: runs alone.
+    /// A heavy loop, which needs no data.
     Heavy(&'static Heavy),
-    /// A chase along so many chains; one iteration is [`chase::UNROLL`] hops of each.
+    /// A chase along this many chains; one iteration is [`chase::UNROLL`] hops of each chain.
     Chase(usize),
     /// A stream: needs its arrays.
     Stream(&'static Stream),
@@ -32,11 +32,11 @@ pub struct Entry {
     pub kernel: Kernel,
     /// The instruction set extension that it needs.
     pub variant: Variant,
-    /// What one iteration is.
+    /// The work of one iteration.
     pub work: Work,
 }
 
-/// A name that no other kernel has: `add`, `heavy.avx2`, `chase.4`, `stream.triad.streaming.avx512`.
+/// A unique name: `add`, `heavy.avx2`, `chase.4`, `stream.triad.streaming.avx512`.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kernel {
@@ -50,7 +50,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Every kernel that has a declaration, usable on this CPU or not.
+/// All kernels that have a declaration, whether usable on this CPU or not.
 pub fn inventory() -> impl Iterator<Item = Entry> {
     static BRANCHES_LIST: [Branches; 1] = [BRANCHES];
     static CPU_BOUND_LIST: [Chain; 1] = [cpu_bound::CPU_BOUND];

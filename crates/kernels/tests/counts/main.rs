@@ -1,5 +1,5 @@
-//! Holds every kernel's declared instructions against independent instruction counts: of the CPU (single
-//! steps), of valgrind, and of qemu for the other instruction set.
+//! Compares every kernel's declared instructions with independent instruction counts: from the CPU (single steps), from
+//! valgrind, and from qemu for the other instruction set.
 
 mod driver;
 mod mark;
@@ -8,11 +8,11 @@ mod single_step;
 #[cfg(target_arch = "x86_64")]
 mod valgrind;
 
-/// A name, the instructions that the second run is declared to have beyond those of the first, and those
-/// counted around the first and around the second.
+/// A name, the declared number of additional instructions in the second run, and the counted instructions of the first
+/// and of the second run.
 type Count = (String, u64, u64, u64);
 
-/// Fails when a kernel's declaration is not what was counted.
+/// Fails if a kernel's declaration differs from the count.
 fn hold(counts: &[Count]) {
     let faults: Vec<String> = counts
         .iter()

@@ -1,13 +1,13 @@
-//! What the example `count` prints, put together with what a counter saw between its marks.
+//! Combines the output of the example `count` with the instructions counted between its marks.
 
 use crate::Count;
 
 /// The name of the function that the example calls between runs.
 pub const MARK: &str = "linespeed_count_mark";
 
-/// The kernels that the example says it ran (a line each: name, declared difference of the two runs), each
-/// with the two counts of its runs. `between` has the instructions from each mark to the next: for each kernel those of
-/// its two runs and those of the way to the next kernel, which the last does not have.
+/// The kernels that the example reports as run (one line each: name, declared difference of the two runs), each with
+/// the counts of its two runs. `between` contains the instructions from each mark to the next: for each kernel, the
+/// counts of its two runs and, except for the last kernel, the count up to the next kernel.
 pub fn pair(listed: &str, between: &[u64]) -> Vec<Count> {
     let kernels: Vec<(String, u64)> = listed
         .lines()

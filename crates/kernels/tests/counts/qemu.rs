@@ -1,7 +1,7 @@
 //! Counts with qemu's user-mode emulation of aarch64, which logs each instruction that it executes.
 //!
-//! `./test counts` builds the example for aarch64 and runs this. It is ignored otherwise, since it
-//! needs a cross toolchain; asked for, it fails where something is missing.
+//! `./test counts` builds the example for aarch64 and runs this test. Otherwise, the test is ignored, because it needs
+//! a cross toolchain; if requested, it fails if something is missing.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,10 +11,10 @@ use std::process::Command;
 use crate::hold;
 use crate::mark::{MARK, pair};
 
-/// Where the caller says the aarch64 build of the example lies.
+/// The environment variable with the path of the aarch64 build of the example.
 const EXAMPLE: &str = "LINESPEED_COUNT_AARCH64";
 
-/// The option that makes qemu translate one instruction at a time: its name changed in 8.1.
+/// The option that makes qemu translate one instruction at a time. Its name changed in qemu 8.1.
 fn one_instruction() -> &'static str {
     let help = Command::new("qemu-aarch64").arg("--help").output();
     let help = help.expect("qemu-aarch64 must be installed (Debian: apt-get install qemu-user)");
@@ -22,8 +22,8 @@ fn one_instruction() -> &'static str {
     if new { "-one-insn-per-tb" } else { "-singlestep" }
 }
 
-/// Instructions from each call of the mark to the next, by the log at `path`. An instruction is a line that
-/// ends in the function's name.
+/// Number of instructions from each call of the mark to the next, according to the log at `path`. Each instruction is a
+/// line that ends with the function's name.
 fn between_marks(path: &Path) -> Vec<u64> {
     let mut log = BufReader::new(File::open(path).expect("qemu's log"));
     let mut line = String::new();

@@ -1,5 +1,5 @@
-//! Holds every declaration of instructions against the CPU itself: a child runs the kernel one instruction at
-//! a time under ptrace, and the steps are counted. This is the one count that covers AVX-512.
+//! Compares every declaration of instructions with the CPU: a child runs the kernel one instruction at a time under
+//! ptrace, and the steps are counted. This is the only count that covers AVX-512.
 
 use crate::driver::{Case, Memory, Run};
 use crate::hold;
@@ -7,14 +7,14 @@ use crate::hold;
 /// The exit status of a child that could not be traced.
 const UNTRACED: i32 = 99;
 
-/// Instructions that a child executes from its stop to its end when it makes this run of `case`; `None` where
-/// ptrace does not exist (user-mode emulators).
+/// Number of instructions that a child executes from its stop to its end in this run of `case`; `None` if ptrace is
+/// unavailable (user-mode emulators).
 fn steps(memory: &mut Memory, case: &Case, run: Run) -> Option<u64> {
     // SAFETY: the child calls only async-signal-safe functions and the kernel, which allocates nothing.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
     if child == 0 {
-        // SAFETY: plain system calls on this process.
+        // SAFETY: these system calls only affect this process.
         unsafe {
             if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
                 libc::_exit(UNTRACED);
@@ -22,7 +22,7 @@ fn steps(memory: &mut Memory, case: &Case, run: Run) -> Option<u64> {
             libc::raise(libc::SIGSTOP);
         }
         memory.run(case, run);
-        // SAFETY: ends this process without running what its parent has registered.
+        // SAFETY: ends this process without running exit handlers of its parent.
         unsafe { libc::_exit(0) }
     }
     let mut steps = 0;

@@ -1,5 +1,5 @@
-//! Counts with valgrind's callgrind, which counts instructions of the program and not of the CPU, so it needs
-//! no right to trace. It knows vectors up to 256 bits, and hides the wider ones from the program.
+//! Counts with valgrind's callgrind, which counts instructions by emulating the program, and therefore needs no
+//! permission to trace. It supports vectors of up to 256 bits, and hides wider ones from the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::hold;
 use crate::mark::{MARK, pair};
 
-/// The example `count`, which Cargo builds beside the tests.
+/// The example `count`, which Cargo builds together with the tests.
 fn example() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let path = test.ancestors().nth(2).expect("two folders above a test").join("examples/count");
@@ -15,7 +15,7 @@ fn example() -> PathBuf {
     path
 }
 
-/// The instructions of part `number` of the profile at `out`; parts are numbered from 1 and end at a mark.
+/// The instruction count of part `number` of the profile at `out`. Parts are numbered from 1 and end at a mark.
 fn part(out: &Path, number: usize) -> Option<u64> {
     let text = std::fs::read_to_string(format!("{}.{number}", out.display())).ok()?;
     let totals = text.lines().find_map(|line| line.strip_prefix("totals: ")).expect("a part has totals");
@@ -38,7 +38,7 @@ fn valgrind_counts_as_many_instructions_as_are_declared() {
     assert!(run.status.success(), "{}\n{listed}\n{}", run.status, String::from_utf8_lossy(&run.stderr));
     // Part 1 ends at the first mark.
     let mut between: Vec<u64> = (2..).map_while(|number| part(&out, number)).collect();
-    // What follows the last mark is the end of the program; callgrind writes it as one more part or without a
+    // The rest after the last mark is the end of the program, which callgrind writes as a further part or without a
     // number.
     between.truncate(3 * listed.lines().count() - 1);
     std::fs::remove_dir_all(&folder).expect("the profile's folder");

@@ -18,13 +18,13 @@ use crate::options::{self, Exit, Options};
 use crate::progress::Shown;
 use crate::{output, sources};
 
-/// What `--probe` measures, with one thread.
+/// The measurements of `--probe`, which use one thread.
 const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
 
 /// Inspects, measures if requested, and shows the differences.
 pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
-        let words = "--exit slurm checks settings only: a prolog delays its job, and other jobs would \
+        let words = "--exit slurm only checks settings: a prolog delays its job, and other jobs would \
          distort the results; omit --probe and --screen";
         return Err(Failure::usage(words));
     }
@@ -106,12 +106,12 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     sources::say_note(&source, &options.out);
     let day = source.record.started.get(..10).unwrap_or_default().to_owned();
     let named = asked.baseline.as_deref().is_some_and(|named| named != record::source::HERE);
-    let name = if named { source.name } else { format!("the record of {day}") };
+    let name = if named { source.name } else { format!("the record from {day}") };
     let class = ClassBaseline { name: name.clone(), machines: 1, record: source.record, figures: Vec::new() };
     Ok((vec![class], name))
 }
 
-/// Fills the record with results; returns the signal that ended it.
+/// Fills the record with results; returns the signal that ended the run, if any.
 fn measure(
     options: &Options,
     asked: &options::Check,
@@ -143,7 +143,7 @@ fn measure(
     Ok(results.interrupted)
 }
 
-/// The line, and its other formats.
+/// Outputs the line, or another format.
 fn hand_out_check(
     options: &Options,
     asked: &options::Check,
@@ -164,7 +164,7 @@ fn hand_out_check(
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))
 }
 
-/// The exit code: linespeed's own, or the one that an engine expects.
+/// The exit code: linespeed's own, or the code that an engine expects.
 fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
     match (outcome, exit) {
         (Outcome::Good, _) => 0,

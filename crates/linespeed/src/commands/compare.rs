@@ -20,7 +20,7 @@ const MANY: usize = 16;
 /// Up to this number of records, a comparison suggests what to run for more shared results.
 const FEW: usize = 4;
 
-/// Compares and prints, as a page, JSON or CSV if requested.
+/// Compares records and prints the result, as a page, JSON or CSV if requested.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
@@ -54,7 +54,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if let (Some(watch), Some(other)) = (find(true), find(false)) {
         let watch = record::phrase::visible(std::path::Path::new(&watch.from));
         let why = format!(
-            "is not a recording, but {watch} is; a recording can only be compared with recordings (live \
+            "is not a recording, but {watch} is; recordings can only be compared with recordings (live \
              --output FILE)"
         );
         return Err(Failure::Input { path: other.from.clone().into(), why });
@@ -101,7 +101,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         .with_page(|| report::page::comparison(&comparison, sources.iter().map(|source| &source.record)));
     hand_out(options, &forms)?;
     let name = |index: usize| comparison.subjects.get(index).map_or("", |subject| &subject.name);
-    let suite = |index| format!("{} against {}", name(index), name(comparison.baseline));
+    let suite = |index| format!("{} compared with {}", name(index), name(comparison.baseline));
     gate::write_junit(junit, gate.as_ref(), suite)?;
     gate::code(gate)
 }

@@ -1,4 +1,4 @@
-//! Completions and manual pages, from the one definition of the command line.
+//! Completions and manual pages, generated from the definition of the command line.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
     output::print(&text).map(|()| 0)
 }
 
-/// What clap_complete omits for fish: the values of positional arguments.
+/// Completions that clap_complete omits for fish: the values of positional arguments.
 fn fish_arguments(definition: &clap::Command) -> String {
     let mut text = String::new();
     for command in definition.get_subcommands() {
@@ -44,8 +44,8 @@ fn fish_arguments(definition: &clap::Command) -> String {
     text
 }
 
-/// The definition with the valid names of each argument. The parser does not use them, because it reports more about a wrong name than that it is
-/// not in a list.
+/// The definition with the valid names of each argument. The parser does not use these names, because its own errors for wrong names are
+/// more informative.
 fn with_names(definition: clap::Command) -> clap::Command {
     // Names of the definition live as long as the program, which ends when they are printed.
     let recipes = recipes::list_all(files::recipes().as_deref());
@@ -63,7 +63,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     })
 }
 
-/// The main manual page on standard output, or all of them into a folder.
+/// Prints the main manual page on standard output, or writes all pages to a directory.
 pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     let mut definition = options::definition();
     // Gives every command its whole name and the options that all have.

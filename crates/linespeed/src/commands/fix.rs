@@ -19,7 +19,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::{Fix, Options};
 use crate::{output, sources};
 
-/// Applies the fix, or shows what it would do.
+/// Applies the fix, or shows the planned changes.
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
@@ -62,13 +62,13 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     };
     report(Some(&proof), Some(kept)).inspect_err(|_| {
         if kept == Kept::Stands {
-            output::complain("the value is set; to restore it: linespeed quiet --restore");
+            output::complain("the value is set; to restore the old value: linespeed quiet --restore");
         }
     })?;
     Ok(if stop.signal().is_none() && kept == Kept::NotSet { NOT_QUIET } else { 0 })
 }
 
-/// What is measured, in words.
+/// The measurements of a fix, in words.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
         (_, false) => Ok(text!("the time of the command, before and after, alternately")),
@@ -84,7 +84,7 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
             };
             let (knob, fix) = (fix.value.knob.name(), format!("linespeed fix {}{of}", fix.number));
             Err(FixError::NoFix(format!(
-                "the gain of {knob} depends on the program: {fix} -- COMMAND measures yours, {fix} \
+                "the gain of {knob} depends on the program: {fix} -- COMMAND measures your program, {fix} \
                  --dry-run shows what would be written"
             )))
         }

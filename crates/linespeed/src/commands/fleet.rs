@@ -13,13 +13,13 @@ use crate::failure::Failure;
 use crate::options::{Fleet, Options};
 use crate::{files, redaction};
 
-/// Reads, judges and prints.
+/// Reads the records, finds slow machines, and prints the result.
 pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     for path in output_file(options).iter().chain(&asked.baseline) {
         files::check_writable(path)?;
     }
     if let Some(missing) = asked.paths.iter().find(|path| !path.exists()) {
-        let why = "does not exist; give a folder with records, or record files".to_owned();
+        let why = "does not exist; specify a directory of records, or record files".to_owned();
         return Err(Failure::Input { path: missing.clone(), why });
     }
     let names = redaction::names(options)?;

@@ -9,7 +9,7 @@ use record::phrase::count_noun;
 use crate::failure::{FOUND, Failure};
 use crate::files;
 
-/// A gate, or why there is nothing to compare.
+/// The outcome of a gate, or why there is nothing to compare.
 pub(super) type Held = Result<Gate, String>;
 
 /// Rejects a `--junit` file that cannot be written.
@@ -31,7 +31,7 @@ pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     })
 }
 
-/// Writes the `--junit` file, even if nothing was compared, so that an older file is not mistaken for it.
+/// Writes the `--junit` file even if nothing was compared, so that an older file is not mistaken for the result.
 pub(super) fn write_junit(
     path: Option<&PathBuf>,
     gate: Option<&Held>,
@@ -45,11 +45,11 @@ pub(super) fn write_junit(
     files::write(Path::new(path), &xml)
 }
 
-/// The exit code: 1 if it failed.
+/// The exit code: 1 if the gate failed.
 ///
 /// # Errors
 ///
-/// Nothing was held.
+/// Nothing was compared.
 pub(super) fn code(gate: Option<Held>) -> Result<u8, Failure> {
     match gate {
         Some(Err(why)) => Err(Failure::Cannot(format!("--fail-on has nothing to compare: {why}"))),

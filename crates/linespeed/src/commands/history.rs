@@ -10,7 +10,7 @@ use crate::failure::{Failure, unknown_name};
 use crate::options::{History, Options};
 use crate::{redaction, sources};
 
-/// Reads, finds what changed, and prints.
+/// Reads the records, finds changes, and prints them.
 pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     checked_output_file(options)?;
     for name in &asked.figures {
@@ -18,7 +18,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     }
     let folders = asked.from.clone().map_or_else(os::places::state_folders, |folder| vec![folder]);
     if let Some(folder) = asked.from.as_ref().filter(|folder| !folder.is_dir()) {
-        let why = "is not a folder; --from requires a folder with records".to_owned();
+        let why = "is not a directory; --from requires a directory of records".to_owned();
         return Err(Failure::Input { path: folder.clone(), why });
     }
     let hosts = sources::names_of(&asked.host.clone().unwrap_or_else(sources::host));

@@ -23,7 +23,7 @@ use destinations::choose_destinations;
 /// The name of standard input in origins.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Reads the texts, makes a record for each machine, and shows the result.
+/// Reads the texts, creates a record for each machine, and shows the result.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
@@ -47,7 +47,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         && apart.len() > 1
     {
         let machines = count_noun(apart.len(), "machine");
-        output::complain(&format!("headings separate {machines}; --split REGEX separates them differently"));
+        output::complain(&format!("the headings separate {machines}; to split differently: --split REGEX"));
         found = Ok(apart);
     }
     let mut machines = found.map_err(|error| refused(&error, import))?;
@@ -92,7 +92,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
-/// Where a record is kept, in words, and whether the same text was imported before.
+/// The location of a record, in words, and whether the same text was imported before.
 fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept {
     let place = shown(options, path);
     let here = files::state_folder().is_ok_and(|folder| path.parent() == Some(&folder));
@@ -101,7 +101,7 @@ fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept 
     terminal::Kept { place, shown_by, before: *before }
 }
 
-/// Saves a record; a text imported before already has one.
+/// Saves a record, unless an earlier import of the same text already did.
 fn keep(record: &Record, path: &Path, named: bool) -> Result<(PathBuf, bool), Failure> {
     let json = as_json(record.to_json())?;
     let same = (!named)
@@ -133,10 +133,10 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
             )));
         }
         if path.is_dir() {
-            return Err(unreadable("is a folder; give the files in it".to_owned()));
+            return Err(unreadable("is a directory; specify the files in it".to_owned()));
         }
         let file = File::open(path)
-            .map_err(|error| unreadable(format!("cannot be opened: {error}; give another file, or -")))?;
+            .map_err(|error| unreadable(format!("cannot be opened: {error}; specify another file, or -")))?;
         importer.read(&visible(path), file)
     };
     read.map_err(|error| unreadable(format!("cannot be read: {error}")))
@@ -154,12 +154,12 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
     })
 }
 
-/// One line about lines that were not understood.
+/// Prints one line about lines that were not understood.
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
     let says: String = first.says.chars().take(60).collect();
     output::complain(&format!(
-        "{} not recognised; the first: {} line {}: {says}",
+        "{} not recognized; the first: {} line {}: {says}",
         count_noun(not_understood.lines, "line"),
         first.text,
         first.line

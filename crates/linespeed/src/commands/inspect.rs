@@ -12,9 +12,9 @@ use crate::failure::Failure;
 use crate::options::{Inspect, Options};
 use crate::redaction::redact;
 
-/// What shows the rest.
+/// The option that shows all facts.
 const MORE: &str = "--all (features, mitigations, conditions), --tree (the topology)";
-/// What shows the rest of all facts.
+/// The option that shows the topology as well.
 const SHAPE: &str = "--tree (the topology)";
 
 /// Reads this machine, or the captured tree of another.
@@ -36,7 +36,7 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     hand_out(options, &forms).map(|()| 0)
 }
 
-/// CPU placement from this machine's last measurement; none for a captured tree.
+/// CPU placement from this machine's last measurement; `None` for a captured tree.
 pub(super) fn last_shape(machine: &Machine, root: Option<&Path>) -> Option<Shape> {
     let record = root.map_or_else(|| crate::sources::read(".").ok(), |_| None)?.record;
     let same = record.machine.allowed_cpus() == machine.allowed_cpus();

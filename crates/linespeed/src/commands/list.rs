@@ -1,4 +1,4 @@
-//! `linespeed list`: what can and cannot be measured here, why, and how long each measurement takes.
+//! `linespeed list`: available and unavailable measurements, with the reason and the duration of each.
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure};

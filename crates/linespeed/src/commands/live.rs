@@ -1,4 +1,4 @@
-//! `linespeed live`: how a running machine uses its CPUs, interval by interval.
+//! `linespeed live`: the CPU usage of a running machine, interval by interval.
 
 mod kept;
 
@@ -33,7 +33,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// Maximum number of process names on the screen.
 const NAMED: usize = 3;
 
-/// Observes until a stop request, or once.
+/// Observes the machine until a stop request, or for one interval.
 pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     let stop = signals::install();
     let root = Root::live();
@@ -130,7 +130,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     printed.map(|()| interrupted.map_or(0, signal_code))
 }
 
-/// One interval: what the selected processes, or the whole machine, are bound by.
+/// One interval: what limits the selected processes or the whole machine.
 fn look(
     watch: &mut Watch,
     mut service: Option<&mut Service>,
@@ -157,7 +157,7 @@ fn describe(of: &str, names: &[String]) -> String {
 /// Notes that the probe is compared with its latency at the start, with this share of the CPUs busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
-        "calibrated at start, CPUs {busy} busy",
+        "calibrated at the start, with the CPUs {busy} busy",
         busy = text::Value::Rounded(Box::new(text::Value::Share(busy)), 2)
     );
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while the machine is idle")

@@ -57,8 +57,8 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// The same for a command, which has no depths. If the machine is not shown, it is not inspected, because that would take longer than many
-    /// commands.
+    /// The same for a command, which has no depths. If the machine is not displayed, it is not inspected, because inspection takes longer
+    /// than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;
@@ -71,7 +71,7 @@ impl<'a> Measuring<'a> {
         Ok(Self { options, found, record, destination, began, beside, own: Vec::new(), looks, tuned })
     }
 
-    /// The whole record, and where it goes; knobs are restored. `settle` completes the state after the run.
+    /// The complete record and its destination; knobs are restored. `settle` completes the state after the run.
     pub fn finish(
         self,
         outcome: Outcome,

@@ -33,7 +33,7 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Runs the command; returns the exit code, which is a failure if a setting could not be restored.
+/// Runs the command; returns the exit code, which indicates failure if a setting could not be restored.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;
     Ok(if code == 0 && quiet::tuned_session::is_something_not_back() { quiet::NOT_QUIET } else { code })
@@ -89,7 +89,7 @@ fn root(captured: Option<&Path>) -> Result<Root, Failure> {
     captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
 }
 
-/// A record of a machine as it was found, that begins now.
+/// A record of an inspected machine that starts now.
 fn record_of(found: &Inspection) -> Record {
     let mut record = new_record();
     record.machine = found.machine.clone();

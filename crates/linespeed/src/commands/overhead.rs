@@ -1,4 +1,5 @@
-//! `linespeed overhead`: one routine in each layer of the machine, alternately, and what the steps between them cost.
+//! `linespeed overhead`: runs a routine in each layer of the machine, alternately, and reports the cost of the steps
+//! between layers.
 
 use std::path::Path;
 
@@ -82,7 +83,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     Ok(result.interrupted.map_or(0, signal_code))
 }
 
-/// Rejects a named file that is not a kernel or module before the run, instead of reporting a missing layer afterwards.
+/// Rejects a specified file that is not a kernel or module before the run, instead of reporting a missing layer
+/// afterwards.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     let files = [
         (&overhead.vm_kernel, "--vm-kernel", check_kernel as fn(&Path, &str) -> Result<(), String>),
@@ -115,7 +117,7 @@ fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64))
         Event::Portions(done, all) => {
             progress.advance(done as f64 / all as f64);
             if done.is_multiple_of(PORTIONS) {
-                verbose(&format!("pass {} of {} of each layer done", done / PORTIONS, all / PORTIONS));
+                verbose(&format!("pass {} of {} done in each layer", done / PORTIONS, all / PORTIONS));
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Records, RecordsAction};
 use crate::{files, output, sources};
 
-/// Lists, labels or removes.
+/// Lists, labels or removes records.
 pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
     let folders = os::places::state_folders();
     match (&asked.action, &options.out.label) {
@@ -45,15 +45,16 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
     }
 }
 
-/// A record in one of the folders.
+/// Finds a record in one of the directories.
 fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let path = std::fs::canonicalize(sources::locate(name)).unwrap_or_else(|_| PathBuf::from(name));
     let all = store::list(folders, files::save_index);
     let known =
         all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
-        let ways_out = "linespeed records lists them, linespeed records RECORD --label NAME labels one";
-        Failure::Cannot(format!("{name}: no such record is saved here; {ways_out}"))
+        let ways_out =
+            "linespeed records lists all records, linespeed records RECORD --label NAME labels a record";
+        Failure::Cannot(format!("{name}: no such record is saved on this machine; {ways_out}"))
     })
 }
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Reference};
 use crate::{files, redaction, sources};
 
-/// Lists the machines, or shows one like `show`.
+/// Lists the machines, or shows one in the same way as `show`.
 pub fn run(options: &Options, asked: &Reference) -> Result<u8, Failure> {
     if let Some(argument) = &asked.like {
         return like(options, argument, asked.among.as_deref());
@@ -44,7 +44,7 @@ fn list(options: &Options) -> Result<u8, Failure> {
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }
 
-/// Compares a record's results, or one result in a line, with published ones.
+/// Compares a record's results, or a single result in one line, with published results.
 fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
     // A record's name has no result in it.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();

@@ -12,12 +12,12 @@ use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use os::signals;
 
-/// The main job: everything, with a page.
+/// The main job: runs all measurements and writes a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
     measure_and_report(options, MEASUREMENTS.to_vec(), options.measuring.depth(), None)
 }
 
-/// Some measurements.
+/// Runs selected measurements.
 pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
     let mut chosen: Vec<&Measure> = Vec::new();
     let depth = match options.measuring.depth() {

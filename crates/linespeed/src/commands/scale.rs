@@ -1,4 +1,4 @@
-//! `linespeed scale`: a command or recipe on one CPU to all of them.
+//! `linespeed scale`: measures a command or recipe on one to all CPUs.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::progress::Shown;
 use crate::{files, output};
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
-/// Runs of each step by depth: one does not show the spread, six give an interval of the median.
+/// Runs of each step by depth: one run does not show the spread; six runs yield an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Runs the command.
@@ -90,7 +90,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     }
 }
 
-/// `scale --list`: every recipe and what it measures; with `--all` also its settings and what is missing here.
+/// `scale --list`: every recipe with its description; with `--all`, also its settings and the programs missing here.
 fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
@@ -115,7 +115,8 @@ fn complaint(job: &Job, trouble: &Trouble) -> Failure {
     Failure::Cannot(format!("{about}{trouble}{way_out}"))
 }
 
-/// The named recipe, with its programs found; the second value is a message if another recipe is substituted. `None` for a command.
+/// The specified recipe, with its programs located; the second value is a message if another recipe is substituted. `None` for a
+/// command.
 fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<Coverage>), Failure> {
     let Some(name) = &scale.recipe else {
         let nothing = "nothing to run; use linespeed scale -- COMMAND or --recipe NAME (scale --list shows the \

@@ -33,7 +33,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         let mut screen = Screen::new(&Style::default());
         if !terminal::section(&mut screen, &record, name, shown_by, &measured) {
             let known = terminal::section_names(&record, &measured).join(", ");
-            return Err(Failure::Usage(format!("this record has no {name}; it has {known}")));
+            return Err(Failure::Usage(format!("this record contains no {name}; it contains {known}")));
         }
     }
     let report = |screen: &mut Screen| {

@@ -1,6 +1,6 @@
-//! `linespeed stat`: what a command is bound by.
+//! `linespeed stat`: determines what limits a command.
 //!
-//! The command keeps standard output and standard error; the report follows on standard error.
+//! The command uses standard output and standard error; the report follows on standard error.
 
 mod runs;
 mod turns;
@@ -53,8 +53,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     if stat.probe {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
         let words = format!(
-            "--probe runs the command up to {runs} times and takes at least that many times as long; only \
-             the first run prints"
+            "--probe runs the command up to {runs} times, which takes at least that many times as long; only \
+             the output of the first run is printed"
         );
         output::notice(&options.out, &words);
     }
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// Runs it with all changes, silently, after its normal run, which took `seconds`.
+/// Runs the command with each change, silently, after its normal run, which took `seconds`.
 fn probe_command(
     job: &Job,
     options: &Options,
@@ -125,7 +125,7 @@ fn probe_command(
     let rounds = probe_rounds(stat);
     let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
     let of = record::phrase::count_noun(rounds, "round");
-    output::notice(&options.out, &format!("probing in {of}, at least {left}; Ctrl-C ends it"));
+    output::notice(&options.out, &format!("probing in {of}, at least {left}; Ctrl-C stops probing"));
     let mut tell_left = |seconds: f64| {
         if seconds >= turns::SHORT_WAIT {
             let left = record::units::figure_to(seconds, "s", 2);
@@ -135,7 +135,7 @@ fn probe_command(
     probe::probe(job, machine, rounds, input, stop, &mut tell_left)
 }
 
-/// Results, coverage and ceilings of the runs, and how they ended.
+/// Results, coverage, ceilings and exit states of the runs.
 fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
     let Figures { measurements, coverage } = command::figures(&runs.done, job, cpus);
     let ended = match (runs.interrupted, &runs.refused) {
@@ -151,7 +151,7 @@ fn describe(runs: &Runs, job: &Job, asked: u32, cpus: usize) -> Outcome {
     outcome
 }
 
-/// What commands are compared with, other than their times.
+/// Adds the ceilings with which commands are compared.
 fn add_ceilings(outcome: &mut Outcome) {
     match ceilings::of_this_machine() {
         Ok(known) => {

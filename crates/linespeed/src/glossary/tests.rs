@@ -1,4 +1,4 @@
-//! The glossary is whole, and the document made of it current.
+//! Tests that the glossary is complete and that the generated document is up to date.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn to_markdown(glossary: &Glossary) -> String {
     text + &index(glossary)
 }
 
-/// Every name and other name in the order of the alphabet, a line for each first sign, with a link to its entry.
+/// All names and alternative names in alphabetical order, with one line per initial character and links to the entries.
 fn index(glossary: &Glossary) -> String {
     let mut names: BTreeMap<String, BTreeMap<String, &str>> = BTreeMap::new();
     for term in glossary.terms() {
@@ -40,7 +40,7 @@ fn index(glossary: &Glossary) -> String {
     text
 }
 
-/// What a heading is linked by.
+/// The link anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
     let kept = kept.chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
@@ -71,7 +71,7 @@ fn whatever_can_be_measured_set_or_found_is_explained() {
     }
 }
 
-/// `RENEW_GLOSSARY=1 cargo test -p linespeed glossary` writes it.
+/// `RENEW_GLOSSARY=1 cargo test -p linespeed glossary` writes the document.
 #[test]
 fn the_document_is_current() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/glossary.md");

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A record, or fleet --baseline's file [default: .]
+    /// Record, or file of fleet --baseline [default: .]
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<String>,
     /// Also measure for 5 s: clock and memory
@@ -30,7 +30,7 @@ pub struct Check {
 /// Who reads the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Exit {
-    /// Slurm's prolog or HealthCheckProgram: 1 if a setting differs, else 0, also without a baseline
+    /// Slurm's prolog or HealthCheckProgram: 1 if a setting differs, else 0, even without a baseline
     Slurm,
     /// Kubernetes node-problem-detector: 0 good, 1 problem, 2 unknown
     Npd,

@@ -24,7 +24,7 @@ impl Measuring {
     pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
         match junit {
             Some(_) if self.fail_on.is_empty() => Err(Failure::usage(
-                "--junit FILE reports the result of --fail-on: add --fail-on slower:5%, or omit --junit",
+                "--junit FILE reports the result of --fail-on: add --fail-on slower:5% or omit --junit",
             )),
             _ => Ok(()),
         }

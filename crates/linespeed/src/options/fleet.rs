@@ -7,7 +7,7 @@ use clap::Args;
 /// Options of `fleet`.
 #[derive(Debug, Args)]
 pub struct Fleet {
-    /// Folders with records, or records
+    /// Record files, or directories
     #[arg(value_name = "DIR|FILE", required = true)]
     pub paths: Vec<PathBuf>,
     /// Write class medians, for linespeed check --baseline

@@ -13,7 +13,7 @@ pub struct History {
     /// Read the newest N records
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
     pub last: u32,
-    /// Read records from this folder
+    /// Read records from DIR
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
     /// Read records of host NAME

@@ -19,7 +19,7 @@ pub struct Overhead {
     /// Also time kernel threads, in a kernel module
     #[arg(long)]
     pub kernel: bool,
-    /// The same, with a prebuilt module
+    /// Use a prebuilt kernel module
     #[arg(long, value_name = "FILE")]
     pub kernel_module: Option<PathBuf>,
     /// Guests: none, raw or full [default: raw]

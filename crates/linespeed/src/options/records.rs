@@ -30,13 +30,13 @@ pub struct Records {
 pub enum RecordsAction {
     /// Remove records with their pages and labels
     Rm {
-        /// Names as listed, labels, or files in the state folder
+        /// Listed names, labels, or files in the state directory
         #[arg(required = true, value_name = "RECORD")]
         records: Vec<String>,
     },
     /// Remove all but the newest records of each host
     Prune {
-        /// How many records to keep per host
+        /// Records to keep per host
         #[arg(long, value_name = "N")]
         keep: usize,
         /// Print what would be removed

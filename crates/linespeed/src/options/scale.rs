@@ -47,5 +47,5 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 fn placement(name: &str) -> Result<FillOrder, String> {
     let names = || FILL_ORDERS.map(FillOrder::name).join(", ");
-    FillOrder::find(name).ok_or_else(|| format!("there are: {}", names()))
+    FillOrder::find(name).ok_or_else(|| format!("possible values: {}", names()))
 }

@@ -93,7 +93,7 @@ impl Stat {
         } else if ![0, 1, commands.len()].contains(&self.prepare.len()) {
             let (given, of) =
                 (count_noun(self.prepare.len(), "--prepare"), count_noun(commands.len(), "command"));
-            Some(format!("{given} for {of}: give one for all, or one for each"))
+            Some(format!("{given} for {of}: specify one for all commands, or one per command"))
         } else {
             None
         };

@@ -66,7 +66,7 @@ fn children_of_the_shell_that_became_linespeed_are_not_the_commands() {
     let done = run(after(&before, &["stat", "--", "sleep", "1"]));
     assert!(from.elapsed() < Duration::from_secs(25), "they were waited for");
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(!format!("{done:?}").contains("outlived it"), "{done:?}");
+    assert!(!format!("{done:?}").contains("outlived the command"), "{done:?}");
     for mark in [own, later] {
         let pid: i32 = std::fs::read_to_string(mark).unwrap().trim().parse().unwrap();
         // SAFETY: takes numbers.

@@ -70,7 +70,7 @@ fn facts_are_held_against_a_record_and_each_engine_gets_its_exit_code() {
     ran(["check", "--root", &tree, "--baseline", &setting, "--prom", prom.to_str().unwrap()]);
     let text = std::fs::read_to_string(prom).unwrap();
     assert!(text.contains("linespeed_check_fact_off{fact=\"thp\"} 1\n"), "{text}");
-    ran(["check", "--exit", "slurm", "--probe"]).fails(2, &["--exit slurm checks settings only"]);
+    ran(["check", "--exit", "slurm", "--probe"]).fails(2, &["--exit slurm only checks settings"]);
 }
 
 #[test]

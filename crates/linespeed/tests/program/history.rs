@@ -122,7 +122,7 @@ fn without_records_or_with_unknown_names_the_way_out_is_said() {
     history(folder.path(), &[]).fails(3, &["no record of db1", "run linespeed first"]);
     history(folder.path(), &["core.clok"]).fails(2, &["did you mean core.clock?"]);
     let missing = folder.path().join("missing").to_string_lossy().into_owned();
-    ran(["history", "--from", &missing]).fails(3, &[&missing, "--from requires a folder with records"]);
+    ran(["history", "--from", &missing]).fails(3, &[&missing, "--from requires a directory of records"]);
 }
 
 #[test]

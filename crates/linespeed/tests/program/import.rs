@@ -83,8 +83,8 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     }
     let all = import(&["--all", "--output", out.to_str().unwrap()], &text);
     assert!(all.stdout.contains("follows numactl") && all.stdout.contains("(line 17)"), "{}", all.stdout);
-    assert!(all.stdout.contains("Not recognised: 1 line") && all.stderr.is_empty(), "{all:?}");
-    assert!(reported.stderr.contains("1 line not recognised") && reported.stderr.contains("Hello"));
+    assert!(all.stdout.contains("Not recognized: 1 line") && all.stderr.is_empty(), "{all:?}");
+    assert!(reported.stderr.contains("1 line not recognized") && reported.stderr.contains("Hello"));
     let records = records(&out);
     let names: Vec<_> = records.iter().map(|record| record.machine.hostname.as_deref()).collect();
     assert_eq!(names, [Some("db1"), Some("db2")]);
@@ -112,15 +112,15 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_onc
     assert_eq!((usual.code, records(Path::new(out)).len()), (Some(0), 2), "{usual:?}");
     // Once: what is read by a program is not mixed with it.
     assert!(
-        usual.stderr.contains("10 lines not recognised") && usual.stderr.contains("Sentence 1"),
+        usual.stderr.contains("10 lines not recognized") && usual.stderr.contains("Sentence 1"),
         "{usual:?}"
     );
-    assert!(!usual.stdout.contains("not recognised"), "{}", usual.stdout);
+    assert!(!usual.stdout.contains("not recognized"), "{}", usual.stdout);
     for all in ["--all", "-v"] {
         let whole = import(&[all, "--output", out], &text);
         assert_eq!(whole.stdout.matches("Sentence 9").count(), 1, "{}", whole.stdout);
-        assert_eq!(whole.stdout.matches("ot recognised").count(), 1, "{}", whole.stdout);
-        assert!(whole.stdout.contains("Not recognised: 10 lines") && whole.stderr.is_empty(), "{whole:?}");
+        assert_eq!(whole.stdout.matches("ot recognized").count(), 1, "{}", whole.stdout);
+        assert!(whole.stdout.contains("Not recognized: 10 lines") && whole.stderr.is_empty(), "{whole:?}");
     }
 }
 
@@ -181,7 +181,7 @@ fn what_cannot_be_imported_is_one_clear_line() {
         .fails(2, &["did you mean epyc-7h12", "linespeed reference lists all"]);
     import(&[], Path::new("reference:epyc-7h12")).fails(3, &["linespeed show reference:epyc-7h12"]);
     import(&[], &file("empty.txt", "")).fails(3, &["empty.txt", "empty"]);
-    import(&[], place.path()).fails(3, &["is a folder"]);
+    import(&[], place.path()).fails(3, &["is a directory"]);
     import(&[], &place.path().join("missing.txt")).fails(3, &["missing.txt", "cannot be opened"]);
     let two = file("two.txt", "Architecture: x86_64\nCPU(s): 4\n\nArchitecture: x86_64\nCPU(s): 8\n");
     import(&[], &two).fails(3, &["line 2", "line 5", "--split"]);

@@ -73,7 +73,7 @@ fn what_cannot_be_measured_here_is_refused_with_the_reason_and_leaves_nothing() 
         run(command)
     };
     let alone = with_state(&["run", "scaling", "core-to-core", "--cpus", &one_cpu()]);
-    alone.fails(3, &["scaling cannot be measured here: it needs two CPUs", "; core-to-core cannot"]);
+    alone.fails(3, &["scaling cannot be measured here: requires two CPUs", "; core-to-core cannot"]);
     let files = |folder: &Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
     assert_eq!(files(&state.path().join("linespeed")), 0, "a record of nothing was written");
     // What can be measured is, beside what cannot.
@@ -151,14 +151,14 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
     File::create(&place).unwrap().set_len(1 << 30).unwrap();
     show(&place).fails(3, &["disk.img", "1,073,741,824 bytes", "is it the right file?"]);
     // A pipe or a device does not tell its size.
-    ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "more than a record can have"]);
+    ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "exceeds the limit for records"]);
 }
 
 #[test]
 fn a_record_that_is_not_there_or_not_readable_is_named() {
     let folder = folder();
     show(&folder.path().join("none.json")).fails(3, &["none.json", "No such file"]);
-    show(folder.path()).fails(3, &["is a directory", "name a record file"]);
+    show(folder.path()).fails(3, &["is a directory", "specify a record file"]);
     show(Path::new("a\nb\u{1b}[2J.json")).fails(3, &["No such file"]);
 }
 

@@ -117,7 +117,7 @@ fn a_plan_of_two_nodes_names_its_gain_in_every_form() {
     assert_eq!(ran(["plan", record, "--as", "numactl", "-o", file.to_str().unwrap()]).succeeds().stdout, "");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), lines);
     let page = ran(["show", record, "--html"]).succeeds().stdout;
-    assert!(page.contains("Layout of the program") && page.contains("--cpunodebind=1"));
+    assert!(page.contains("Program placement") && page.contains("--cpunodebind=1"));
 }
 
 /// Lines of one tool for a plan of this machine's CPUs.
@@ -256,7 +256,7 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     let two = ran(["plan", "--verify", empty, "--", "true"]);
     two.fails(2, &["--verify runs the command on this machine", "omit", "empty.json"]);
     let two = ran(["plan", "--verify", "--as", "numactl", "--", "true"]);
-    two.fails(2, &["--verify", "--as", "omit one of them"]);
+    two.fails(2, &["--verify", "--as", "omit one of the two"]);
     ran(["plan", "--quick"]).fails(2, &["plan does not support --quick"]);
     ran(["plan", "--verify", "--timeout", "0s", "--", "true"]).misused(&["--timeout", "30s"]);
     ran(["plan", "--verify", "--", "no-such-program-here"]).fails(127, &["command not found"]);
@@ -382,7 +382,7 @@ fn a_run_whose_rest_is_ended_by_the_timeout_is_no_figure() {
         "setsid sleep 302 & true",
     ]));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("longer than the 0.5 s that --timeout allows"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("it exceeded the --timeout of 0.5 s"), "{}", ran.stderr);
 }
 
 #[test]

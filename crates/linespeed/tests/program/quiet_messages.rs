@@ -177,7 +177,8 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     let done = inner(&format!("-- sh -c 'cat {FILE}; exit 7'"));
     assert_eq!((done.code, done.stdout.as_str()), (Some(7), "10\n"), "{done:?}");
     assert!(
-        done.stderr.contains("already quiet by process") && done.stderr.contains("under which this runs"),
+        done.stderr.contains("already made quiet by process")
+            && done.stderr.contains("which runs this command"),
         "{done:?}"
     );
     // What is set already may be asked for once more; what is not is refused, and so are CPUs.
@@ -205,7 +206,7 @@ fn after_apply_a_command_runs_and_is_reported_what_is_still_open() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
     assert!(done.stderr.contains("already set by the session active since"), "{done:?}");
     if own.code == Some(0) && own.stdout == "-20\n" {
-        assert!(own.stderr.contains("nothing else was set, but while this runs: nice"), "{own:?}");
+        assert!(own.stderr.contains("nothing else was set, except during this run: nice"), "{own:?}");
     }
     named.fails(3, &["perf-cpu-time", "linespeed quiet --restore"]);
     assert_eq!(same.code, Some(0), "{same:?}");

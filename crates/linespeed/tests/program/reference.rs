@@ -142,7 +142,7 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
         &[
             "cloud-server-1 (11.0 µs), cloud-server-3 (18.0 µs), cloud-server-4 (41.0 µs) and cloud-server-2 (55.0 µs)",
             "cloud-server-4 is faster than cloud-server-2 but has less",
-            "Rises in the same order: load average",
+            "Rises in the same order as the results: load average",
             "Not supported by the results: interference from neighbours on the host",
         ],
     );

@@ -124,8 +124,16 @@ fn what_forks_away_is_waited_for_and_said() {
     }
     let (ran, record) = record_of(&[], &["sh", "-c", "(sleep 1.2) & exit 4"]);
     assert_eq!(ran.code, Some(4));
-    assert!(flat(&ran.stderr).contains("1 process (sleep) outlived it and was waited for"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("left running: Ctrl-C ends it"), "nobody said why it waits: {}", ran.stderr);
+    assert!(
+        flat(&ran.stderr).contains("1 process (sleep) outlived the command and was waited for"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("left running: Ctrl-C ends the wait"),
+        "nobody said why it waits: {}",
+        ran.stderr
+    );
     let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.value() >= 1.2, "what forked away was not waited for: {}", time.value());
 }

@@ -52,7 +52,7 @@ fn a_signal_ends_the_command_and_all_that_it_started() {
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         let left: Vec<_> = pids.iter().filter(|pid| alive(**pid)).collect();
         assert!(left.is_empty(), "left running after signal {signal}: {left:?}");
-        assert!(flat(&ran.stderr).contains("stopped because linespeed got"), "{}", ran.stderr);
+        assert!(flat(&ran.stderr).contains("stopped because linespeed received"), "{}", ran.stderr);
         assert!(flat(&ran.stderr).contains(&format!("ended early by signal {signal}")), "{}", ran.stderr);
         let record = sound::record(&std::fs::read(&place).unwrap());
         assert_eq!(record.ended, Ended::Interrupted { signal });

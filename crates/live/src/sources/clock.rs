@@ -5,7 +5,7 @@ use machine::Root;
 use record::live::Clock;
 use record::{CpuList, Summary};
 
-/// Maximum number of CPUs read: each may require a call to the firmware, or an interrupt on the other CPU.
+/// Maximum number of CPUs read, because each read may require a call to the firmware or an interrupt on the other CPU.
 const MOST_CPUS: usize = 16;
 /// Plausible core clocks, Hz: a source outside this range is broken.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e8..=1.2e10;
@@ -16,7 +16,7 @@ type Feedback = (u64, u64);
 /// One reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Clocks {
-    /// By CPU.
+    /// The counters of CPPC, by CPU.
     feedback: Vec<(u32, Feedback)>,
     /// As the driver reports them, Hz.
     cpufreq: Vec<f64>,
@@ -34,12 +34,12 @@ fn parse_feedback(text: &str) -> Option<Feedback> {
 }
 
 impl Clocks {
-    /// Whether anything but the probe shows the clock.
+    /// Whether a source other than the probe shows the clock.
     pub(crate) fn is_shown(&self) -> bool {
         !(self.feedback.is_empty() && self.cpufreq.is_empty())
     }
 
-    /// Reads some of these CPUs, evenly chosen.
+    /// Reads a subset of these CPUs at even distances.
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
         let step = cpus.len().div_ceil(MOST_CPUS).max(1);
         let mut all = Self::default();

@@ -1,4 +1,4 @@
-//! /proc/stat: what the CPUs did, interrupts, switches, new processes, threads that run and that wait for a disk (proc_stat(5)).
+//! /proc/stat: CPU times, interrupts, switches, new processes, running threads, and threads that wait for a disk (proc_stat(5)).
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Stat {
 }
 
 /// The growth between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went offline or
-/// online it is the growth of the others: the sum counts offline ones by another clock, and a CPU's own times may restart.
+/// online, only the growth of the others counts: the sum counts offline CPUs by another clock, and a CPU's own times may restart.
 pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
     let steady = before.each.keys().eq(after.each.keys())
         && before.each.values().zip(after.each.values()).all(|(before, after)| after.idle >= before.idle);

@@ -1,4 +1,5 @@
-//! Parsers of what Linux reports about a running machine, one file per family of sources: text in, counts since boot out.
+//! Parsers of Linux's data about a running machine, one file per family of sources: they convert text into counts since
+//! boot.
 
 pub(crate) mod clock;
 pub(crate) mod counts;

@@ -29,7 +29,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Of the text of /proc/vmstat; what that lacks, of the nodes' own files.
+    /// Reads the text of /proc/vmstat; missing counters are read from the nodes' own files.
     pub(crate) fn look(vmstat: &str, root: &Root, nodes: &[u32]) -> Self {
         let both =
             |text: &str, here: &str, there: &str| Some((count_of(text, here)?, count_of(text, there)?));
@@ -73,8 +73,8 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all >= LEAST).then(|| part as f64 / all as f64)
 }
 
-/// The share of these processes' pages on nodes on whose CPUs none of their threads last ran. `None` if that may not be read, or the
-/// processes are too large.
+/// The share of these processes' pages on nodes where none of their threads last ran. `None` if this process may not read the data,
+/// or if the processes are too large.
 pub(crate) fn held(root: &Root, pids: &[i32], nodes: &[Node]) -> Option<f64> {
     let (mut here, mut there) = (0u64, 0u64);
     for pid in pids.iter().take(MOST_PROCESSES) {

@@ -7,7 +7,7 @@ use machine::cgroups::{Cgroups, Version, walk};
 use os::procfs::{count_of, throttled_seconds};
 use record::live::Throttled;
 
-/// Maximum numbers of groups with a quota read and of folders searched.
+/// Maximum numbers of groups read and of directories searched.
 const MOST_GROUPS: usize = 256;
 const MOST_FOLDERS: usize = 5000;
 
@@ -16,7 +16,7 @@ pub(crate) fn are_shown(root: &Root) -> bool {
     Cgroups::read(root).folders("cpu").next().is_some()
 }
 
-/// The folders of the cgroups that have, or had, a quota: their kernel counts its periods.
+/// The directories of the cgroups that have or had a quota, for which the kernel counts periods.
 pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);
     let tops = [Version::V1, Version::V2].into_iter().filter_map(|version| own.top("cpu", version));
@@ -31,7 +31,7 @@ pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     found
 }
 
-/// Counters of one group since it was made.
+/// Counters of one group since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counters {
     periods: u64,
@@ -40,7 +40,7 @@ struct Counters {
     used: Option<f64>,
 }
 
-/// One reading of the groups with a quota, by their folders.
+/// One reading of the groups with a quota, by their directories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Quotas(BTreeMap<String, Counters>);
 
@@ -55,7 +55,7 @@ fn parse(stat: &str) -> Option<Counters> {
 }
 
 impl Quotas {
-    /// Reads these cgroup folders.
+    /// Reads these cgroup directories.
     pub(crate) fn look<'a>(root: &Root, folders: impl Iterator<Item = &'a str>) -> Self {
         let mut all = Self::default();
         for folder in folders {
@@ -66,7 +66,7 @@ impl Quotas {
         all
     }
 
-    /// The group throttled most from this reading to `now`; `None` if none was.
+    /// The group with the most throttling from this reading to `now`; `None` if no group was throttled.
     pub(crate) fn until(&self, now: &Self) -> Option<Throttled> {
         let held = now.0.iter().filter_map(|(group, after)| {
             let before = self.0.get(group)?;

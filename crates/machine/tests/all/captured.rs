@@ -1,4 +1,4 @@
-//! Four machines captured by others must come out as hwloc reads them.
+//! Inventories of four machines captured by others must agree with those of hwloc.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -9,12 +9,12 @@ use machine::{Inspection, Root, inspect};
 use record::machine::{CacheKind, Cpu};
 use record::{CpuList, Machine};
 
-/// Each captured machine with both readings. They are unpacked and read once for all tests.
+/// Checks each captured machine with both inventories. The machines are unpacked and read once for all tests.
 fn each(check: impl Fn(&str, &Machine, &Console)) {
     static READ: OnceLock<Vec<(&str, Machine, Console)>> = OnceLock::new();
     let read = |name| {
         let folder = unpack(name);
-        // The archive's own folder lies below: it is found.
+        // The tree is in the archive's subdirectory, which is found.
         let Inspection { machine, .. } = inspect(&Root::captured(folder.path()).unwrap());
         (name, machine, hwloc_says(name))
     };
@@ -91,7 +91,7 @@ fn clusters() {
         let clusters = sets(machine, |cpu| cpu.cluster);
         let groups = hwloc.cpusets("Group(Cluster)");
         if groups.is_empty() {
-            // hwloc leaves a cluster out where another object has the same CPUs.
+            // hwloc omits a cluster if another object has the same CPUs.
             let objects: BTreeSet<&CpuList> = hwloc.objects.iter().map(|object| &object.cpus).collect();
             assert!(clusters.iter().all(|cluster| objects.contains(cluster)), "{name}: {clusters:?}");
         } else {
@@ -184,7 +184,7 @@ fn kinds_of_cores_on_hybrid_machines_only() {
                     "FrequencyBaseMHz" => {
                         assert!(cpus.iter().all(|cpu| mhz(cpu.base_hz) == value), "{name}: {key}");
                     }
-                    // Favoured cores go higher; hwloc tells what all reach.
+                    // Favored cores have a higher clock; hwloc reports the clock that all cores reach.
                     "FrequencyMaxMHz" => {
                         assert_eq!(
                             cpus.iter().map(|cpu| mhz(cpu.max_hz)).min().flatten(),

@@ -1,5 +1,5 @@
-//! Trees that are wrong in every way that files can be: each is read to an end, contradicts itself nowhere, and
-//! says in a note which file is wrong.
+//! Trees with all kinds of invalid files: reading must terminate, the inventory must be consistent, and a note must
+//! name the invalid file.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
 const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
-/// The small machine with files replaced, inspected.
+/// Inspects the small machine with replaced files.
 fn with(changes: &[(&str, &str)]) -> Machine {
     let mut files = SMALL.files();
     for (path, text) in changes {
@@ -31,7 +31,7 @@ fn read(files: &Files) -> Machine {
     inspect_below(folder.path()).machine
 }
 
-/// The parts of the inventory that the files of this crate part tell.
+/// The parts of the inventory that describe the machine's shape.
 fn shape_of(
     machine: &Machine,
 ) -> (Vec<record::machine::Cpu>, Vec<record::machine::Cache>, Vec<record::machine::Node>) {
@@ -79,7 +79,7 @@ fn an_online_list_beyond_the_cpus_is_cut() {
     let machine = with(&[(&path, "0-3,100-60000")]);
     assert_eq!(machine.counts.cpus_online, Some(4));
     assert!(noted(&machine, &path), "{:?}", machine.notes);
-    // Nothing left: each CPU says for itself.
+    // No list remains: each CPU reports its own data.
     assert_eq!(with(&[(&path, "100-200")]).counts.cpus_online, Some(8));
 }
 
@@ -91,7 +91,7 @@ fn siblings_that_contradict_each_other_are_noted_and_split() {
     assert_eq!(siblings, ["0-1", "0-1", "2"]);
     assert!(noted(&machine, &list(1)), "{:?}", machine.notes);
 
-    // Everyone claims everyone else and not itself.
+    // Every CPU lists all others, but not itself.
     let machine = with(&[(&list(0), "1-7"), (&list(1), "0-60000")]);
     assert_eq!(machine.counts.cores, Some(1));
     assert!(noted(&machine, &list(0)), "{:?}", machine.notes);
@@ -112,11 +112,11 @@ fn absurd_caches_lose_their_figure_or_are_left_out() {
         assert_eq!(machine.data_cache_of(0, 3).unwrap().bytes, None, "{absurd:?}");
         assert!(noted(&machine, &file(0, "size")), "{absurd:?}: {:?}", machine.notes);
     }
-    // The next CPU that shares the cache tells it.
+    // The next CPU that shares the cache has the data.
     let machine = with(&[(&file(0, "level"), "4294967295")]);
     assert_eq!(machine.data_cache_of(0, 3).unwrap().cpus.to_string(), "0-1,4-5");
     assert!(noted(&machine, &file(0, "level")), "{:?}", machine.notes);
-    // A cache that claims another node's CPUs as well.
+    // A cache that also lists another node's CPUs.
     let machine = with(&[(&file(0, "shared_cpu_list"), "0-7"), (&file(0, "shared_cpu_map"), "ff")]);
     assert_eq!(machine.data_caches(3).count(), 1);
 }
@@ -156,7 +156,7 @@ fn control_characters_in_files_do_not_reach_a_note() {
     for text in files.texts.values_mut() {
         *text = garbage.to_owned();
     }
-    // The check of the notes is among those that every reading must pass.
+    // The check of the notes is one of the checks that every inventory must pass.
     assert!(!read(&files).notes.is_empty());
 }
 
@@ -231,7 +231,7 @@ enum Spoil {
     Folder,
     Pipe,
     Link(String),
-    /// The content of another file of the tree.
+    /// The contents of another file of the tree.
     OfOther(prop::sample::Index),
 }
 
@@ -265,7 +265,7 @@ fn spoil() -> impl Strategy<Value = Spoil> {
 
 fn apply(folder: &Path, path: &str, spoil: &Spoil, files: &Files) {
     let target = folder.join(path);
-    // An earlier spoil may have taken the place.
+    // An earlier corruption may already occupy the path.
     let _ = fs::remove_file(&target);
     let _ = fs::remove_dir(&target);
     match spoil {
@@ -283,7 +283,7 @@ fn apply(folder: &Path, path: &str, spoil: &Spoil, files: &Files) {
 }
 
 proptest! {
-    // Each case writes and reads a tree of some hundred files; under emulation that takes seconds.
+    // Each case writes and reads a tree of some hundred files, which takes seconds under emulation.
     #![proptest_config(ProptestConfig {
         cases: if cfg!(target_arch = "x86_64") { 48 } else { 8 },
         failure_persistence: None,
@@ -303,7 +303,7 @@ proptest! {
         }
         let inspection = inspect_below(folder.path());
         prop_assert!((1..=8).contains(&inspection.machine.cpus.len()), "the folders still tell the CPUs");
-        // What is read again reads the same.
+        // Reading again yields the same result.
         let again = machine::inspect(&Root::captured(folder.path()).unwrap()).machine;
         prop_assert_eq!(inspection.machine, again);
     }

@@ -1,4 +1,4 @@
-//! Four machines captured by others must be called what they are.
+//! Four machines captured by others must be identified correctly.
 
 use std::sync::OnceLock;
 
@@ -67,7 +67,7 @@ fn a_hybrid_processor_has_its_boot_core_s_clocks_and_its_own_groups() {
             .iter()
             .all(|name| processor.features.contains(&name.to_string()))
     );
-    // The favoured cores reach 5.2 GHz, the boot core 5.0.
+    // The favored cores reach 5.2 GHz, the boot core 5.0 GHz.
     assert_eq!((processor.base_hz, processor.max_hz), (Some(1_900_000_000), Some(5_200_000_000)));
     assert_eq!(processor.min_hz, Some(400_000_000));
     let clocks = |id: u32| machine.cpu(id).map(|cpu| (cpu.base_hz.unwrap(), cpu.max_hz.unwrap()));
@@ -102,7 +102,7 @@ fn an_old_opteron_reads_from_the_little_that_its_kernel_reported() {
     assert_eq!(processor.vector_bits, Some(128));
     assert!(machine.system.board.is_some());
     assert!(machine.idle.governor.is_some() || machine.idle.driver.is_some());
-    // Its kernel has no cpufreq, and its CPUs do not count their clock: /proc/cpuinfo has what it was at boot.
+    // Its kernel has no cpufreq, and its CPUs do not count their clock: /proc/cpuinfo contains the clock at boot.
     assert_eq!(captured(OPTERON).snapshot.clocks, []);
 }
 
@@ -117,7 +117,7 @@ fn a_netburst_xeon_has_the_base_clock_of_its_name() {
 
 #[test]
 fn nothing_of_this_machine_gets_into_a_captured_one() {
-    // The old captures tell neither kernel nor load; this machine would.
+    // The old captures contain neither kernel nor load; those of this machine must not be used.
     let inspection = captured(XEON);
     assert_eq!(inspection.machine.kernel.release, None);
     assert_eq!(inspection.machine.kernel.distribution, None);

@@ -1,4 +1,4 @@
-//! What a process is limited to, from captured procfs and cgroup files of every layout in use.
+//! Limits of a process, from captured procfs and cgroup files in all layouts in use.
 
 use crate::support::sound::inspect_below;
 use crate::support::tree::Shape;
@@ -13,7 +13,7 @@ const V1: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
     35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
 const GIB: u64 = 1 << 30;
 
-/// The small machine (128 GiB) with more files.
+/// The small machine (128 GiB) with additional files.
 fn with(files: &[(&str, &str)]) -> Machine {
     let mut all = SMALL.files();
     for (path, text) in files {
@@ -114,7 +114,7 @@ fn both_versions_at_once() {
 
 #[test]
 fn a_container_sees_its_group_as_the_top() {
-    // The group's name is the host's; what is mounted is the group itself.
+    // The group's name is that of the host, and the group itself is mounted.
     let found = limits(&[
         ("proc/self/cgroup", "4:memory:/docker/0123/deep"),
         ("proc/self/mountinfo", "35 31 0:32 /docker/0123 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory"),
@@ -122,7 +122,7 @@ fn a_container_sees_its_group_as_the_top() {
         ("sys/fs/cgroup/memory/memory.usage_in_bytes", "0"),
     ]);
     assert_eq!((found.memory_bytes, found.memory_available_bytes), (Some(256 << 20), Some(256 << 20)));
-    // With a namespace of its own that does not hold the mount: `/../..`.
+    // With a separate namespace that does not contain the mount: `/../..`.
     let found = limits(&[
         ("proc/self/cgroup", "0::/../other"),
         ("proc/self/mountinfo", V2),
@@ -184,7 +184,7 @@ fn this_process_may_run_somewhere() {
     crate::support::sound::check(&machine);
     let allowed = machine.allowed_cpus();
     assert_eq!(machine.counts.cpus_allowed.unwrap_or(0) as usize, allowed.len());
-    // The standard library asks the affinity mask and the quota too.
+    // The standard library also queries the affinity mask and the quota.
     let parallel = std::thread::available_parallelism().unwrap().get();
     assert!(parallel <= allowed.len(), "{parallel} threads may run, but only on {allowed}");
 }

@@ -1,4 +1,4 @@
-//! Captured, made-up and spoiled trees of other machines, read.
+//! Reads captured, synthetic and corrupted trees of other machines.
 
 mod captured;
 mod hostile;

@@ -1,4 +1,4 @@
-//! Reading below a folder: nothing in a captured tree leads out of it, hangs or is without end.
+//! Tests reading below a directory: nothing in a captured tree may lead out of it, block, or be unbounded.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::process::Command;
 use machine::{Root, Why};
 use proptest::prelude::*;
 
-/// A tree with these files, and links after `->`.
+/// A tree with these files, and links written with `->`.
 fn tree(entries: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("sys")).unwrap();
@@ -33,9 +33,9 @@ fn a_wrong_root_is_named_with_the_way_out() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     for (path, way_out) in [
-        (folder.path().join("nothing"), "no such directory; give the directory"),
+        (folder.path().join("nothing"), "no such directory; specify the directory"),
         (file, "not a directory; unpack the capture"),
-        (folder.path().to_owned(), "contains neither sys nor proc; give the directory"),
+        (folder.path().to_owned(), "contains neither sys nor proc; specify the directory"),
     ] {
         let message = Root::captured(&path).unwrap_err().to_string();
         assert!(message.starts_with(path.to_str().unwrap()) && message.contains(way_out), "{message}");
@@ -49,7 +49,7 @@ fn the_folder_that_an_archive_unpacks_to_is_found() {
     fs::remove_dir(folder.path().join("sys")).unwrap();
     let root = Root::captured(folder.path()).unwrap();
     assert_eq!((root.text("/sys/a").as_deref(), root.text("proc/b").as_deref()), (Some("1"), Some("2")));
-    // Two folders are ambiguous.
+    // Two directories are ambiguous.
     fs::create_dir(folder.path().join("other")).unwrap();
     assert!(Root::captured(folder.path()).is_err());
 }
@@ -118,7 +118,7 @@ fn pipes_and_folders_are_not_files() {
     for path in ["sys/pipe", "sys/link", "sys/folder"] {
         assert_eq!(why(folder.path(), path), Why::NotAFile, "{path}");
     }
-    // A file in the place of a folder.
+    // A file in place of a directory.
     assert_eq!(why(folder.path(), "sys/folder/file/deeper"), Why::Missing);
     assert!(Root::captured(folder.path()).unwrap().list("sys/folder/file").is_empty());
 }
@@ -133,7 +133,7 @@ fn a_file_without_end_is_refused() {
     assert_eq!(why(folder.path(), "sys/long"), Why::TooLong(1 << 20));
     length("sys/long", 1 << 33);
     assert_eq!(why(folder.path(), "sys/long"), Why::TooLong(1 << 20));
-    // A thousand CPUs fill more than a mebibyte.
+    // A thousand CPUs need more than a mebibyte.
     length("proc/cpuinfo", 3 << 20);
     assert!(Root::captured(folder.path()).unwrap().text("proc/cpuinfo").is_some());
     assert_eq!(Root::captured(folder.path()).unwrap().bytes("proc/cpuinfo", 4096), None);
@@ -175,7 +175,7 @@ fn a_file_of_procfs_that_comes_in_pieces_is_read_to_its_end() {
         };
         assert_eq!(names(&root.text(path).unwrap()), names(whole.trim()), "{path}");
     }
-    // The stack is among the last of some dozen mappings, of a kilobyte each.
+    // The stack is one of the last of some dozen mappings, with a kilobyte each.
     let whole = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     if whole.contains("[stack]") {
         assert!(root.text("/proc/self/smaps").unwrap().contains("[stack]"));
@@ -188,7 +188,7 @@ fn what_this_user_may_not_read_says_so() {
     let folder = tree(&[("sys/locked", "x")]);
     let path = folder.path().join("sys/locked");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    // Root reads it all the same.
+    // Root can still read it.
     if fs::read(&path).is_err() {
         let error = Root::captured(folder.path()).unwrap().try_text("sys/locked").unwrap_err();
         assert_eq!(error.to_string(), "/sys/locked: permission denied");

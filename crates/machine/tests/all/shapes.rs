@@ -1,4 +1,4 @@
-//! Machines of unusual and of large shape, made up.
+//! Synthetic machines with unusual and large topologies.
 
 use std::collections::BTreeSet;
 
@@ -127,7 +127,7 @@ fn masks_alone_tell_the_same_as_lists() {
 fn offline_cpus_have_no_place_and_the_numbers_close_up() {
     let mut files = SMALL.files();
     files.put(format!("{CPU}/online"), "0,2-4,6-7");
-    // The kernel takes the topology of an offline CPU away.
+    // The kernel removes the topology of an offline CPU.
     let gone = [format!("{CPU}/cpu1/topology"), format!("{CPU}/cpu5/topology"), format!("{CPU}/cpu1/cache")];
     files.texts.retain(|path, _| !gone.iter().any(|gone| path.starts_with(gone)));
     let machine = read(&files);
@@ -169,7 +169,7 @@ fn packages_without_an_id_are_told_by_their_siblings() {
         files.put(format!("{CPU}/cpu{cpu}/topology/physical_package_id"), -1);
     }
     assert_eq!(read(&files).counts.packages, Some(2));
-    // Each core a package of its own, as older POWER kernels have it.
+    // Each core is a separate package, as in older POWER kernels.
     for cpu in 0..8 {
         let core = files.texts[&format!("{CPU}/cpu{cpu}/topology/core_cpus_list")].clone();
         for name in ["package_cpus", "core_siblings"] {
@@ -178,7 +178,7 @@ fn packages_without_an_id_are_told_by_their_siblings() {
     }
     let machine = read(&files);
     assert_eq!((machine.counts.packages, machine.cpu(4).unwrap().package), (Some(4), Some(0)));
-    // Nothing speaks of packages.
+    // No file contains packages.
     files.texts.retain(|path, _| {
         !["physical_package_id", "package_cpus", "core_siblings"].iter().any(|name| path.contains(name))
     });
@@ -266,11 +266,11 @@ fn arm_kernels_tell_the_kinds_by_register_or_by_cpuinfo() {
 
 #[test]
 fn a_thousand_cpus_on_sixteen_nodes() {
-    // Under emulation an eighth of them will do: the files alone take a minute.
+    // Under emulation, an eighth of them suffices: creating the files already takes a minute.
     let cpus = if cfg!(target_arch = "x86_64") { 1024 } else { 128 };
     let shape = Shape { cpus, nodes: 16, packages: 4, threads: 2 };
     let mut files = shape.files();
-    // Half of the files are masks that say again what lists say.
+    // Half of the files are masks that duplicate lists.
     files
         .texts
         .retain(|path, _| path.ends_with("_list") || !path.contains("_cpu") && !path.contains("_siblings"));

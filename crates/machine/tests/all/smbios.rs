@@ -1,4 +1,4 @@
-//! SMBIOS tables of real machines must read as dmidecode reads them, and damaged ones must not stop anything.
+//! Results for SMBIOS tables of real machines must agree with dmidecode, and damaged tables must not cause failures.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use record::State;
 use record::machine::MemoryDevice;
 
-/// The dumps, each beside what dmidecode printed of it.
+/// The dumps, each with a file that contains dmidecode's output.
 const DUMPS: [&str; 2] = ["Lenovo-ThinkPad-T480", "SuperMicro-X9DBL"];
 
 fn path(file: &str) -> PathBuf {
@@ -31,7 +31,7 @@ fn sections(text: &str, title: &str) -> Vec<Vec<(String, String)>> {
         .collect()
 }
 
-/// What dmidecode says of one field, in our form: nothing for its words for nothing.
+/// dmidecode's value of one field, in our format; `None` for its words for missing values.
 fn said(section: &[(String, String)], name: &str) -> Option<String> {
     let nothing = ["", "Unknown", "None", "Not Specified", "Undefined", "No Module Installed"];
     let value = section.iter().find(|(field, _)| field == name).map(|(_, value)| value.clone())?;
@@ -135,7 +135,7 @@ fn the_processor_s_name_is_the_firmware_s() {
         let text = std::fs::read_to_string(path(&format!("{name}.orig.txt"))).unwrap();
         let theirs = sections(&text, "Processor Information");
         let ours = smbios::read(table(name));
-        // Names are told with one space where the firmware pads with many.
+        // Names have a single space if the firmware pads with several.
         let version = said(&theirs[0], "Version").map(|v| v.split_whitespace().collect::<Vec<_>>().join(" "));
         assert_eq!(ours.processor, version, "{name}");
         assert_eq!(
@@ -177,7 +177,7 @@ proptest! {
         let whole = smbios::read(table.clone()).devices;
         let cut = smbios::read(table[..at.min(table.len())].to_vec()).devices;
         prop_assert!(cut.len() <= whole.len());
-        // Where a board's slots are read together, a missing one may take the others' places away.
+        // If a board's slots are evaluated together, a missing one may make those of the others unknown.
         for (cut, whole) in cut.iter().zip(&whole) {
             prop_assert_eq!(&cut.locator, &whole.locator);
             prop_assert_eq!(cut.bytes, whole.bytes);

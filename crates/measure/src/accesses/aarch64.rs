@@ -5,9 +5,9 @@ use super::instruction::{
     Target, Test, bit, field, signed,
 };
 
-/// All instructions have it.
+/// The length of every instruction, bytes.
 pub(super) const LENGTH: usize = 4;
-/// XZR and WZR, or the stack pointer.
+/// The register number of XZR and WZR, or of the stack pointer.
 const ZERO: u8 = 31;
 
 /// Registers that a function may change (AAPCS64, 6.1.1): X0 to X18.
@@ -30,12 +30,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     Some(Instruction { length: LENGTH, ..one })
 }
 
-/// The number of a register, by its lowest bit in the word.
+/// The register number whose field starts at bit `low` of the word.
 fn register(word: u32, low: u32) -> u8 {
     field(word, low, 5) as u8
 }
 
-/// A register as an input; XZR is none.
+/// A register as an input; XZR does not count.
 fn general(number: u8) -> Registers {
     if number == ZERO { Registers::default() } else { Registers::general(number) }
 }
@@ -51,10 +51,10 @@ fn source(number: u8, bytes: u8, shift: u8) -> Source {
     }
 }
 
-/// `a op b` in register `to`, or the flags alone in none.
+/// An instruction that stores `a op b` in register `to`, or only sets the flags.
 fn computes(word: u32, op: Op, a: Source, b: Source, flags: bool, reads: Registers) -> Instruction {
     let to = register(word, 0);
-    // Without flags the number 31 is the stack pointer, of constants.
+    // In instructions with constants, register 31 is the stack pointer if no flags are set.
     let target = if to == ZERO && flags { Target::Nothing } else { Target::Register(to) };
     let sets = if flags { Registers::FLAGS.and(general(to)) } else { Registers::general(to) };
     let does = Some(Operation { op, a, b, to: target, bytes: bytes(word) });
@@ -70,7 +70,7 @@ fn of_constants(word: u32) -> Instruction {
     let (from, wide) = (register(word, 5), bytes(word));
     let nothing = Source::Constant(0);
     match field(word, 23, 3) {
-        // ADR and ADRP count from the instruction, whose page is not known here.
+        // ADR and ADRP are relative to the instruction, whose page is unknown here.
         0 | 1 => unknown(word, Registers::default()),
         // ADD, ADDS, SUB, SUBS.
         2 => {
@@ -101,7 +101,7 @@ fn of_constants(word: u32) -> Instruction {
             };
             computes(word, Op::Take, nothing, Source::Constant(value), false, Registers::default())
         }
-        // SBFM and UBFM: shifts by a constant, and parts of a register with their sign or without.
+        // SBFM and UBFM: shifts by a constant, and sign- or zero-extended parts of a register.
         6 if field(word, 29, 2) != 1 => {
             let (rotate, last, bits) = (field(word, 16, 6), field(word, 10, 6), 8 * u32::from(wide));
             let is_signed = field(word, 29, 2) == 0;
@@ -156,7 +156,7 @@ fn of_branches(word: u32) -> Instruction {
     let none = Registers::default();
     let number = register(word, 0);
     match word {
-        // YIELD, WFE, WFI, and ISB, which spin loops use.
+        // YIELD, WFE, WFI and ISB, which are used in spin loops.
         0xd503_203f | 0xd503_205f | 0xd503_207f | 0xd503_3fdf => return of(Kind::Spin),
         _ => {}
     }
@@ -221,7 +221,7 @@ fn of_registers(word: u32) -> Instruction {
     let (a, b, wide) = (register(word, 5), register(word, 16), bytes(word));
     let reads = general(a).and(general(b));
     let amount = field(word, 10, 6) as u8;
-    // Other shifts than to the left are rare.
+    // Shifts other than to the left are rare.
     let shifted = (field(word, 22, 2) == 0 || amount == 0).then(|| source(b, wide, amount));
     let flags = bit(word, 29);
     match (word >> 21) & 0xff {
@@ -238,7 +238,7 @@ fn of_registers(word: u32) -> Instruction {
             let plain = |b: Source| computes(word, op, source(a, wide, 0), b, of == 3, reads);
             shifted.map_or_else(|| unknown(word, reads), plain)
         }
-        // ADD and SUB: shifted, and with a part of the second register.
+        // ADD and SUB: with a shifted or an extended second register.
         of if of & 0xf8 == 0x58 => {
             let op = if bit(word, 30) { Op::Sub } else { Op::Add };
             if !bit(word, 21) {
@@ -280,7 +280,7 @@ fn of_registers(word: u32) -> Instruction {
             };
             computes(word, op, source(a, wide, 0), source(b, wide, 0), false, reads)
         }
-        // MUL is MADD with nothing to add.
+        // MUL is MADD with a zero addend.
         0xd8 if register(word, 10) == ZERO && !bit(word, 15) => {
             computes(word, Op::Multiply, source(a, wide, 0), source(b, wide, 0), false, reads)
         }
@@ -288,7 +288,7 @@ fn of_registers(word: u32) -> Instruction {
     }
 }
 
-/// Floating-point numbers and vectors.
+/// Floating-point and vector instructions.
 fn of_floats(word: u32) -> Instruction {
     let vector = |low: u32| Registers::vector(register(word, low));
     let reads = vector(5).and(vector(16));
@@ -299,7 +299,7 @@ fn of_floats(word: u32) -> Instruction {
     }
     if word & 0x5f20_0000 == 0x1e20_0000 {
         return match (field(word, 10, 2), field(word, 10, 6)) {
-            // Between registers of both kinds.
+            // Moves between general and vector registers.
             (0, 0) if matches!(field(word, 16, 3), 2 | 3 | 7) => {
                 Instruction { reads: general(register(word, 5)), sets: vector(0), ..Instruction::default() }
             }
@@ -321,7 +321,7 @@ fn of_floats(word: u32) -> Instruction {
     if word & 0xbfe0_dc00 == 0x0e00_0c00 || word & 0xbfe0_fc00 == 0x0e00_2c00 {
         return unknown(word, vector(5));
     }
-    // Of three vectors: FDIV; FADD, FMUL, FMLA.
+    // Operations on three vectors: FDIV; FADD, FMUL, FMLA.
     let kind = match (field(word, 11, 5), bit(word, 21) && bit(word, 10)) {
         (0b11111, true) if bit(word, 29) => Kind::Long,
         (0b11001..=0b11011, true) => Kind::Float,
@@ -371,7 +371,7 @@ fn of_memory(word: u32) -> Instruction {
     let at = |offset: i64| Operand { base: Place::Register(from), index: None, offset };
     let shift = if wide { 4 } else { size };
     let value = |number: u8| if vector { Registers::vector(number) } else { general(number) };
-    // A plain load or store; `moved`: whether the base moves, and where it is then counted from.
+    // A plain load or store; `moved`: whether the base is updated, and the base of the offset in that case.
     let plain = |operand: Operand, order: Order, moves: Option<i64>| {
         let kind = field(word, 22, 2);
         // PRFM is a load of size 3 whose bits 23 and 22 are 10.
@@ -413,7 +413,7 @@ fn of_memory(word: u32) -> Instruction {
         }
     };
     let order = if wide { Order::Vector } else { Order::Unknown };
-    // Registers with a constant offset that counts values.
+    // A register with a constant offset in units of the access size.
     if word & 0x3b00_0000 == 0x3900_0000 {
         return plain(at(i64::from(field(word, 10, 12)) << shift), order, None);
     }
@@ -428,7 +428,7 @@ fn of_memory(word: u32) -> Instruction {
     }
     if word & 0x3b20_0c00 == 0x3820_0800 {
         let shift = if bit(word, 12) { shift as u8 } else { 0 };
-        // UXTW and SXTW take the register's lower half, as it is in almost all programs.
+        // UXTW and SXTW use the lower half of the register, which suffices in almost all programs.
         return plain(Operand { index: Some((register(word, 16), shift)), ..at(0) }, order, None);
     }
     let atomic = |reads: Registers, writes: bool| Instruction {
@@ -490,6 +490,6 @@ fn of_memory(word: u32) -> Instruction {
             ..Instruction::default()
         };
     }
-    // Literals belong to the code.
+    // Literals are part of the code.
     Instruction { sets: value(to), ..Instruction::default() }
 }

@@ -1,5 +1,6 @@
-//! A thread's next steps, from its registers and memory. A few instructions of its code are emulated until it reaches a load again. The load's
-//! addresses then represent the accessed memory as well as the address at the sample.
+//! Predicts a thread's next steps from its registers and memory. A few instructions of its code are emulated until it
+//! reaches a load again. The load's next address represents the accessed memory as well as the address at the time of
+//! the sample.
 
 use super::code::{Code, Set};
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
@@ -7,14 +8,14 @@ use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers,
 /// Maximum number of values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
-/// The most other functions whose code is read for one sample, and if calls are followed.
+/// Maximum number of other functions whose code is read for one sample, normally and if calls are followed.
 const MOST_FETCHED: u32 = 3;
 const MOST_CALLED: u32 = 64;
-/// How far into a function an instruction is searched for, bytes.
+/// Maximum distance from the start of a function within which an instruction is searched, bytes.
 const FUNCTION: u64 = 512;
 /// The link register of AArch64.
 const LINK: usize = 30;
-/// Number of general registers, at most.
+/// Maximum number of general registers.
 const NUMBERS: usize = 32;
 
 /// The result of a comparison.
@@ -23,7 +24,7 @@ struct Flags {
     zero: bool,
     negative: bool,
     overflow: bool,
-    /// The first was less, unsigned.
+    /// The first operand was less (unsigned).
     below: bool,
 }
 
@@ -39,20 +40,21 @@ struct Stored {
     is_now: bool,
 }
 
-/// An emulated thread. `read`: reads this many bytes of its memory if that is possible without waiting.
+/// An emulated thread. `read` reads a given number of bytes of its memory if that is possible without blocking.
 pub(super) struct Ahead<'a, R> {
     code: &'a Code,
-    /// Code of another function that it reached, and how to read code.
+    /// Code of another function that it reached, and the callback that reads code.
     other: Option<Code>,
     elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
     fetched: u32,
-    /// The instruction to reach; functions that contain it are followed.
+    /// The target instruction; functions that contain it are followed.
     wanted: u64,
     at: u64,
     registers: [Option<u64>; NUMBERS],
     flags: Option<Flags>,
     stored: Vec<Stored>,
-    /// Registers computed from memory read now instead of at the sample; and whether the last value read was one.
+    /// Registers computed from memory that was read now instead of at the time of the sample; and whether the last
+    /// value read was such a value.
     of_now: Registers,
     is_now: bool,
     /// Registers computed from the last loaded value.
@@ -61,7 +63,8 @@ pub(super) struct Ahead<'a, R> {
     reads: usize,
     /// Whether forward branches with an unknown condition are taken.
     pub(super) forward: bool,
-    /// Whether every called function is followed. Otherwise only one with the wanted instruction is, and the others lose registers.
+    /// Whether every called function is followed. Otherwise, only functions with the wanted instruction are followed,
+    /// and other calls clobber registers.
     pub(super) calls: bool,
 }
 
@@ -72,14 +75,14 @@ pub(super) struct Step {
     pub(super) at: u64,
     /// The address of its memory operand, if known.
     pub(super) address: Option<u64>,
-    /// Whether that was computed from memory read now.
+    /// Whether that address was computed from memory that was read now.
     pub(super) is_now: bool,
     /// Whether it reads memory at an address computed from a loaded value.
     pub(super) follows: bool,
 }
 
 impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
-    /// Before the instruction at `at`, with these registers; `of_load`: those that a load has just set.
+    /// Starts before the instruction at `at`, with these registers; `of_load`: registers just set by a load.
     pub(super) fn new(
         (code, elsewhere): (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
         (at, wanted): (u64, u64),
@@ -113,7 +116,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.registers.get(usize::from(number)).copied().flatten()
     }
 
-    /// Executes the next instruction; `None` if it is unknown, or at the limit.
+    /// Executes the next instruction; `None` if it is unknown or the limit is reached.
     pub(super) fn step(&mut self) -> Option<Step> {
         let one = self.fetch()?;
         let at = self.at;
@@ -148,7 +151,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         Some(Step { at, address, is_now, follows })
     }
 
-    /// The distance of its jump; `None` if unknown.
+    /// The jump distance of an instruction; `None` if unknown.
     fn flow(&mut self, one: &Instruction, end: u64) -> Option<Option<i64>> {
         match one.flow {
             Flow::Next => Some(None),
@@ -184,12 +187,12 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.other.as_ref()?.at(at)
     }
 
-    /// Whether a function that begins here is followed: it contains the instruction to reach, or all are.
+    /// Whether a function that begins here is followed: all are, or it contains the target instruction.
     fn is_wanted(&self, begin: u64) -> bool {
         self.calls || self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
     }
 
-    /// Notes a function's return address: on the stack, or in X30.
+    /// Stores a function's return address on the stack or in X30.
     fn put_return(&mut self, end: u64) {
         let stack = self.code.set.stack();
         if self.code.set == Set::Arm {
@@ -245,9 +248,9 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// Its operation is unknown, and so is its result.
+    /// Marks the result of an unknown operation as unknown.
     fn forget(&mut self, one: &Instruction, address: Option<u64>) {
-        // The effect of calls and returns on the stack is known.
+        // The effects of calls and returns on the stack are known.
         let of_flow = matches!(one.flow, Flow::Call(_) | Flow::Return);
         let stack = if of_flow { Registers::general(self.code.set.stack()) } else { Registers::default() };
         self.lose(one.sets.without(stack));
@@ -295,7 +298,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.put(does.to, value, bytes, address.map(|at| (at, is_now)));
     }
 
-    /// Whether its result is computed from memory read now.
+    /// Whether its result is computed from memory that was read now.
     fn is_of_now(&self, one: &Instruction) -> bool {
         self.is_now || one.reads.meets(self.of_now)
     }
@@ -334,12 +337,12 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// Whether no more of the thread's memory is read.
+    /// Whether the limit for reading the thread's memory is reached.
     pub(super) fn is_at_limit(&self) -> bool {
         self.reads >= MOST_READ
     }
 
-    /// The content of memory: what was stored there, or the thread's current value.
+    /// The content of memory: the emulated value stored there, or the thread's current value.
     fn load(&mut self, address: u64, bytes: u8) -> Option<u64> {
         let end = address.checked_add(bytes.into())?;
         let meets = |one: &&Stored| one.at < end && address < one.at.saturating_add(one.bytes.into());
@@ -352,7 +355,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
             return None;
         }
         let (value, at_sample) = (self.read)(address, bytes)?;
-        // What stood on the stack at the sample is here already.
+        // The sample already contains a copy of the stack.
         self.reads += usize::from(!at_sample);
         self.is_now |= !at_sample;
         Some(value)
@@ -377,7 +380,7 @@ fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
 }
 
 fn result(op: Op, a: u64, b: u64, bytes: u8) -> u64 {
-    // Shifts count as far as the operand is wide.
+    // Shift counts are taken modulo the operand width.
     let by = b & if bytes == 8 { 63 } else { 31 };
     let value = match op {
         Op::Take | Op::Select(_) | Op::Push | Op::Pop => b,

@@ -1,4 +1,5 @@
-//! What fits the last-level caches: programs that run at the same time share one, and each gets the part left by the others.
+//! Determines which memory fits the last-level caches. Programs that run at the same time share a cache, and each uses
+//! the part left by the others.
 
 use record::Machine;
 use record::command_run::CurvePoint;
@@ -6,36 +7,38 @@ use record::live::MemoryLevel;
 
 /// Size of the last-level cache if unknown, bytes.
 const USUAL: u64 = 32 << 20;
-/// Memory accessed to more than this share of its part of the cache does not fit it.
+/// Memory does not fit the cache if its size exceeds its part of the cache by this factor.
 const FAR: f64 = 1.25;
-/// Minimum number of accesses for memory to occupy part of the cache: fewer occupy little, and are too few to estimate the memory.
+/// Minimum number of accesses for memory to occupy part of the cache. With fewer accesses, it occupies little, and its
+/// size cannot be estimated.
 const MANY: usize = 32;
-/// A range of accessed memory ends at a gap of this many times the usual distance between neighbours. For n evenly distributed addresses, the
+/// A range of accessed memory ends at a gap of this many times the usual distance between neighboring
+/// addresses. For n evenly distributed addresses, the
 /// largest gap is about ln n times the usual one.
 const GAP: u64 = 8;
-/// Less is no gap, bytes.
+/// Minimum size of a gap, bytes.
 const LEAST_GAP: u64 = 2 << 20;
 
-/// The last caches of a machine.
+/// The last-level caches of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Caches {
-    /// CPUs with a cache, by its number here; all others have the first.
+    /// The index of each CPU's cache; CPUs not listed use the first.
     of_cpu: Vec<(u32, usize)>,
-    /// Bytes of each.
+    /// Size of each cache, bytes.
     bytes: Vec<f64>,
     /// Size of a CPU's private cache before the last level, bytes.
     own: f64,
-    /// Bytes of the first.
+    /// Size of the first cache, bytes.
     first: f64,
-    /// Load latency by size of memory, from this machine's own latency curve; empty if none was measured.
+    /// Load latency by working-set size, from this machine's latency curve; empty if none was measured.
     curve: Vec<CurvePoint>,
 }
 
-/// The smallest cache that holds some memory.
+/// The smallest cache that fits some memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fits {
     FirstCache,
-    /// One of a core's own.
+    /// A private cache of a core.
     OwnCache,
     LastCache,
     Nothing,
@@ -53,8 +56,8 @@ impl Caches {
         Self { of_cpu: Vec::new(), bytes: vec![bytes as f64], own: 0.0, first: 0.0, curve: Vec::new() }
     }
 
-    /// The caches of a machine, with the last level as large as the latency curve shows: a virtual machine is shown a whole cache but has only a
-    /// part.
+    /// The caches of a machine. The size of the last level is taken from the latency curve, because a virtual machine
+    /// reports a whole cache but has only a part of it.
     pub(super) fn of(machine: &Machine, curve: &[CurvePoint]) -> Self {
         let last = machine.last_level();
         let mut all = Self { bytes: Vec::new(), ..Self::default() };
@@ -78,12 +81,12 @@ impl Caches {
         all
     }
 
-    /// Size of the last-level cache according to the curve: up to the point at which the latency is halfway, logarithmically, between that just
-    /// beyond a core's own caches and that of the largest working set.
+    /// Size of the last-level cache according to the curve: the point at which the latency is halfway (logarithmically)
+    /// between the latency right beyond a core's private caches and that of the largest working set.
     fn given(&self) -> Option<f64> {
         let beyond = self.curve.iter().find(|point| point.bytes as f64 >= FAR * self.own)?;
         let most = self.curve.last()?;
-        // A curve that ends within the caches tells nothing of where they end.
+        // A curve that ends within the caches does not show their size.
         if (most.bytes as f64) < 4.0 * self.bytes.iter().copied().fold(f64::INFINITY, f64::min)
             || most.ns < 1.5 * beyond.ns
         {
@@ -98,7 +101,8 @@ impl Caches {
         within.last().map(|point| point.bytes as f64)
     }
 
-    /// The latency of a load from this much memory, ns: interpolated logarithmically between two points of the curve.
+    /// The latency of a load from a working set of this size, ns: interpolated logarithmically between two points of
+    /// the curve.
     pub(super) fn ns_of(&self, bytes: f64) -> Option<f64> {
         let after = self.curve.iter().position(|point| point.bytes as f64 >= bytes);
         let (from, to) = match after {
@@ -115,7 +119,7 @@ impl Caches {
         self.curve.last().map(|point| point.ns)
     }
 
-    /// The level of memory with this fit: without a curve the end of the last-level cache is unknown.
+    /// The memory level for this fit. Without a curve, the effective size of the last-level cache is unknown.
     pub(super) fn level(&self, fits: Fits) -> MemoryLevel {
         match fits {
             Fits::FirstCache | Fits::OwnCache => MemoryLevel::L2,
@@ -125,7 +129,7 @@ impl Caches {
         }
     }
 
-    /// What holds this many bytes on a CPU of the cache with this number, without competitors.
+    /// The cache that fits this many bytes on a CPU whose cache has this number, without competitors.
     pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
         match bytes {
             _ if bytes <= FAR * self.first => Fits::FirstCache,
@@ -141,7 +145,8 @@ impl Caches {
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// What holds each of these, in their order. They are simultaneous, and use the cache with this number.
+    /// The cache that fits each of these sets, in their order. They are in use simultaneously and share the cache with
+    /// this number.
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
@@ -155,12 +160,12 @@ impl Caches {
     }
 }
 
-/// Memory accessed by one place of a program.
+/// Memory accessed by one code location of a program.
 #[derive(Debug)]
 pub(super) struct Set {
     /// The owner of the memory.
     owner: i32,
-    /// How much.
+    /// The size of the memory.
     bytes: f64,
     /// The accessed addresses, in order.
     addresses: Vec<u64>,
@@ -176,7 +181,7 @@ impl Set {
         self.addresses.len() >= MANY
     }
 
-    /// Its ranges.
+    /// The ranges of this memory.
     fn pieces(&self) -> Vec<(u64, u64)> {
         let (Some(first), Some(last)) = (self.addresses.first(), self.addresses.last()) else {
             return Vec::new();
@@ -187,7 +192,7 @@ impl Set {
     }
 }
 
-/// Bytes of each set that no larger one of the same memory contains.
+/// Bytes of each set that are not contained in a larger set of the same memory.
 fn new_bytes(sets: &[Set]) -> Vec<f64> {
     let mut all: Vec<&Set> = sets.iter().filter(|set| set.counts()).collect();
     all.sort_by(|a, b| a.owner.cmp(&b.owner).then(b.bytes.total_cmp(&a.bytes)));
@@ -204,8 +209,8 @@ fn new_bytes(sets: &[Set]) -> Vec<f64> {
     new
 }
 
-/// How much of a cache each of the larger sets gets: smaller ones leave the rest to the others. The whole cache if no more is
-/// wanted than [`FAR`] of it.
+/// The part of a cache that each of the larger sets gets: smaller sets leave the rest to the larger ones. The whole
+/// cache if the total demand is at most [`FAR`] times its size.
 fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
     if wanted.iter().sum::<f64>() <= FAR * cache {
         return cache;
@@ -230,7 +235,7 @@ mod tests {
 
     const MIB: f64 = (1 << 20) as f64;
 
-    /// Memory of this many MiB from this address on, accessed evenly.
+    /// Evenly accessed memory of this many MiB, starting at this address.
     fn set(owner: i32, from: u64, mib: u64, touches: u64) -> Set {
         let at = |number: u64| (from << 20) + (mib << 20) * number / touches;
         Set::new(owner, mib as f64 * MIB, (0..touches).map(at).collect())
@@ -250,7 +255,7 @@ mod tests {
         assert_eq!(overflown(300, &[set(1, 0, 400, 290)]), [true]);
         let all: Vec<Set> = (0..16).map(|owner| set(owner, 0, 128, 290)).collect();
         assert_eq!(overflown(300, &all), [true; 16]);
-        // Little stays beside much, and what is hardly touched takes nothing from others.
+        // Small sets remain cached next to large ones, and rarely accessed sets displace nothing.
         assert_eq!(overflown(300, &[set(1, 0, 4000, 290), set(2, 0, 16, 290)]), [true, false]);
         let mut seldom: Vec<Set> = (1..16).map(|owner| set(owner, 0, 128, 10)).collect();
         seldom.push(set(0, 0, 128, 290));
@@ -262,7 +267,7 @@ mod tests {
         let same: Vec<Set> = (0..100).map(|_| set(1, 0, 200, 64)).collect();
         assert_eq!(overflown(300, &same), [false; 100]);
         assert_eq!(overflown(300, &[set(1, 0, 256, 100), set(1, 100_000, 256, 100)]), [true; 2]);
-        // Memory that lies in two pieces far apart, and another between them.
+        // Memory in two distant pieces, with other memory between them.
         let mut apart = set(1, 0, 100, 100);
         apart.addresses.extend(set(1, 100_000, 100, 100).addresses);
         assert_eq!(apart.pieces().len(), 2);

@@ -1,4 +1,4 @@
-//! The instructions around an address in another process, and what the instruction there waits for.
+//! Decodes the instructions around an address in another process and determines what the instruction there waits for.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,11 +10,11 @@ use super::{aarch64, x86_64};
 /// Bytes of code read before and after an address.
 const BEFORE: u64 = 256;
 const BEHIND: u64 = 768;
-/// Maximum number of instructions examined before and after it.
+/// Maximum number of instructions examined before and after the address.
 const MOST_BEFORE: usize = 48;
 const MOST: usize = 160;
 
-/// The instruction set of this build, which is the machine's.
+/// The instruction set of this build, and therefore of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     X86,
@@ -46,7 +46,7 @@ impl Set {
     }
 }
 
-/// Some code of a process.
+/// A piece of a process's code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Code {
     pub(super) set: Set,
@@ -59,8 +59,8 @@ impl Code {
         Self { set, start, bytes: bytes.into() }
     }
 
-    /// Reads the code around an address in the memory of a process. Its page has just run. The page before or after it is read only if
-    /// it is in memory: waiting for a disk would delay that process.
+    /// Reads the code around an address in the memory of a process. The page at the address has just been executed. The
+    /// page before or after it is read only if it is in memory, because waiting for a disk would delay that process.
     pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
         let first = ip - ip % page;
@@ -84,8 +84,8 @@ impl Code {
         self.set.decode(self.bytes.get(from..)?)
     }
 
-    /// The starts of the instructions before an address, in their order. Those of x86 are found by decoding from each byte: decoding from a wrong
-    /// position soon synchronises, so the starts reached most often are the real ones.
+    /// The starts of the instructions before an address, in order. On x86, they are found by decoding from each byte:
+    /// decoding from a wrong position soon resynchronizes, so the starts reached most often are the real ones.
     fn begins_before(&self, ip: u64) -> Vec<u64> {
         let Some(before) = ip.checked_sub(self.start).map(|before| before as usize) else {
             return Vec::new();
@@ -122,39 +122,40 @@ pub(super) struct Load {
     pub(super) at: u64,
     pub(super) end: u64,
     pub(super) memory: Memory,
-    /// What it sets.
+    /// The registers that it sets.
     pub(super) sets: Registers,
-    /// Whether the registers of its address are unchanged since.
+    /// Whether the registers of its address have not changed since the load.
     pub(super) intact: bool,
     pub(super) atomic: bool,
-    /// Where its address is computed from: an instruction before it, and the registers set from there to the place.
+    /// The start of the address computation: an instruction before the load, and the registers set between it and the
+    /// sampled instruction.
     pub(super) replay: Option<(u64, Registers)>,
-    /// What is known of its successive addresses.
+    /// Strides between its successive addresses.
     pub(super) strides: Strides,
 }
 
-/// What the instruction at a place waits for, other than loads.
+/// The reason why the instruction at a code location waits, other than loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// Nothing known.
+    /// No known reason.
     #[default]
     Computes,
     /// Division or square root.
     Long,
-    /// Addition or multiplication of floating-point numbers.
+    /// Floating-point addition or multiplication.
     Float,
     /// An atomic instruction or a fence.
     Atomic,
-    /// Nothing, at a jump target: for its own bytes, or for the jump.
+    /// The instruction fetch or the jump: an instruction at a jump target that waits for nothing else.
     Jump,
 }
 
-/// The number of samples of a place from which its load's strides are learned.
+/// Number of samples of a code location from which its load's strides are learned.
 pub(super) const STRIDES: u32 = 4;
-/// Without any by then, the search is not worth its time.
+/// Maximum number of searches; without any result by then, the search is abandoned.
 const SEARCHES: u32 = 16;
 
-/// How often a place's load continued in short strides for long, for a short time, and not at all.
+/// The number of times that a load continued in short strides for long, briefly, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -162,7 +163,7 @@ pub(super) struct Strides {
     pub(super) other: u32,
     /// The last short stride, bytes; backwards if negative.
     pub(super) length: i64,
-    /// How often they were searched for.
+    /// Number of searches so far.
     pub(super) searches: u32,
 }
 
@@ -171,12 +172,12 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether its strides are short, however many there are.
+    /// Whether its strides are short, regardless of their number.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
 
-    /// Whether more samples are worth a search.
+    /// Whether searching further samples is worthwhile.
     pub(super) fn are_open(self) -> bool {
         self.all() < STRIDES && self.searches <= SEARCHES
     }
@@ -186,39 +187,39 @@ impl Strides {
     }
 }
 
-/// A place in a program.
+/// A code location in a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Site {
     /// The code around it; `None` if it could not be read.
     pub(super) code: Option<Code>,
     /// The load that the instruction waits for.
     pub(super) load: Option<Load>,
-    /// Its own memory operand, if that differs from the load's.
+    /// The instruction's own memory operand, if it differs from the load's.
     pub(super) own: Option<Load>,
-    /// What it waits for, if not a load.
+    /// The reason why it waits, if not a load.
     pub(super) waits: Waits,
     /// Whether it also waits for dependent floating-point operations.
     pub(super) chained: bool,
     /// Whether it is in a loop that waits for another thread.
     pub(super) spins: bool,
-    /// Whether lines are flushed from the caches around it.
+    /// Whether instructions around it flush lines from the caches.
     pub(super) flushes: bool,
-    /// Whether a system call precedes it, with its number, if the code shows it.
+    /// Whether a system call precedes it, and its number if the code shows it.
     pub(super) calls: bool,
     pub(super) number: Option<i64>,
     /// Whether it has a memory operand.
     pub(super) names_memory: bool,
-    /// When the load's address was last computed from memory read then, and that address.
+    /// The time at which the load's address was last computed from memory read at that time, and the address.
     pub(super) last_now: Option<(Instant, u64)>,
 }
 
 impl Site {
-    /// Reads the code there from the memory of a process.
+    /// Reads the code at this address from the memory of a process.
     pub(super) fn read(pages: &Pages, ip: u64) -> Self {
         Code::read(pages, ip).map_or_else(Self::default, |code| Self::of(code, ip))
     }
 
-    /// From this code.
+    /// Creates the location from this code.
     pub(super) fn of(code: Code, ip: u64) -> Self {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (mut load, waits) = listing.attribute();
@@ -250,10 +251,10 @@ impl Site {
     }
 }
 
-/// The instructions around a place, in their order in memory.
+/// The instructions around a code location, in memory order.
 struct Listing {
     all: Vec<(u64, Instruction)>,
-    /// The index of the instruction at the place.
+    /// The index of the instruction at the code location.
     here: usize,
     stack: Registers,
     lost: Registers,
@@ -261,9 +262,9 @@ struct Listing {
 
 /// Maximum number of instructions searched backwards for an input.
 const BACK: usize = 24;
-/// Maximum number of instructions between a load and the one that waits for it, if they only move its value.
+/// Maximum number of instructions between a load and the waiting instruction, if they only move the loaded value.
 const LINKS: usize = 2;
-/// Spin loops are short.
+/// Maximum length of a spin loop, instructions.
 const SPIN: usize = 14;
 
 impl Listing {
@@ -288,7 +289,7 @@ impl Listing {
         at.wrapping_add(one.length as u64)
     }
 
-    /// Where an instruction may jump to.
+    /// The jump target of an instruction.
     fn target(&self, number: usize) -> Option<u64> {
         match self.all[number].1.flow {
             Flow::Jump(by) | Flow::Branch(by, _) => Some(self.end(number).wrapping_add_signed(by)),
@@ -296,8 +297,8 @@ impl Listing {
         }
     }
 
-    /// The instruction mostly executed before another: the end of a loop that begins there, otherwise the one in front of it,
-    /// otherwise one that jumps there.
+    /// The most likely predecessor of an instruction: the end of a loop that begins there, otherwise the preceding
+    /// instruction, otherwise one that jumps there.
     fn before(&self, number: usize) -> Option<usize> {
         let at = self.all[number].0;
         let jumps =
@@ -310,8 +311,8 @@ impl Listing {
         jumps(number..self.all.len()).or_else(falls).or_else(|| jumps(0..number))
     }
 
-    /// The memory operand of an instruction, as an awaited load; `intact`: whether its address follows from the registers at the
-    /// place.
+    /// The memory operand of an instruction, as an awaited load; `intact`: whether its address can be computed from the
+    /// registers at the code location.
     fn load(&self, number: usize, intact: bool) -> Option<Load> {
         let (at, one) = self.all[number];
         let memory = one.memory?;
@@ -327,8 +328,8 @@ impl Listing {
         })
     }
 
-    /// The first of the instructions that are always executed before a load, with the registers that they and the later ones up to the
-    /// place set. Unoptimized code computes each address from the stack, which it changes seldom.
+    /// The first of the instructions that are always executed before a load, with all registers set between it and the
+    /// code location. Unoptimized code computes each address from stack variables, which rarely change.
     fn replay(&self, load: u64) -> Option<(u64, Registers)> {
         let of_load = self.all[..self.here].iter().position(|(at, _)| *at == load)?;
         let is_target = |at: u64| (0..self.all.len()).any(|from| self.target(from) == Some(at));
@@ -349,12 +350,13 @@ impl Listing {
         (first < of_load && !since.meets(self.stack)).then_some((self.all[first].0, since))
     }
 
-    /// What the instruction at the place waits for. Cores take an interrupt between two instructions: the one before has just completed, and so
-    /// have all whose inputs were ready. The next waits for its inputs, that is, for the last instruction that set one of them.
+    /// The reason why the instruction at the code location waits. Cores take an interrupt between two instructions: the
+    /// previous instruction has just completed, and so have all instructions whose inputs were ready. The next
+    /// instruction waits for its inputs, that is, for the last instruction that set one of them.
     fn attribute(&self) -> (Option<Load>, Waits) {
         let one = &self.all[self.here].1;
         let mut needed = one.reads.without(self.stack);
-        // Registers set since, which change an address that uses them.
+        // Registers set since then, which invalidate addresses that use them.
         let mut since = Registers::default();
         let (mut number, mut links, mut first) = (self.here, 0, None);
         let mut long = Waits::Computes;
@@ -369,9 +371,9 @@ impl Listing {
             since = since.and(one.sets);
             let reads = one.memory.filter(|memory| memory.reads);
             let moved = |memory: Memory| memory.at.is_some_and(|at| at.registers().meets(since));
-            // String instructions leave their registers just after the last access.
+            // After string instructions, the registers point right behind the last access.
             let intact = || !reads.is_some_and(|memory| memory.order != Order::Sequential && moved(memory));
-            // A store without room behind earlier ones delays what follows it.
+            // A store that finds the store buffer full delays subsequent instructions.
             if back == 0 && (one.kind == Kind::Atomic || one.memory.is_some()) {
                 first = self.load(number, intact());
                 if one.kind == Kind::Atomic {
@@ -402,12 +404,12 @@ impl Listing {
         (first, waits)
     }
 
-    /// Whether a system call is directly before it.
+    /// Whether a system call directly precedes it.
     fn is_call_before(&self) -> bool {
         self.here.checked_sub(1).is_some_and(|before| self.all[before].1.kind == Kind::System)
     }
 
-    /// The number of that call, if it is a constant in RAX.
+    /// The number of that system call, if it is a constant in RAX.
     fn call_number(&self) -> Option<i64> {
         const RAX: u8 = 0;
         let before = self.all.get(..self.here.checked_sub(1)?)?.iter().rev().take(BACK);
@@ -420,7 +422,7 @@ impl Listing {
         }
     }
 
-    /// Whether it waits, in addition to a load, for the same operation of the previous iteration: a sequential sum.
+    /// Whether it also waits for the same operation of the previous iteration, as in a sequential sum.
     fn is_chained(&self) -> bool {
         let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
         [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
@@ -429,7 +431,7 @@ impl Listing {
         })
     }
 
-    /// Whether nothing else sets an operation's result before the loop returns to it.
+    /// Whether no other instruction sets an operation's result before the loop returns to it.
     fn adds_up(&self, of: usize) -> bool {
         let sum = self.all[of].1.sets;
         let mut number = of;
@@ -447,7 +449,7 @@ impl Listing {
         false
     }
 
-    /// Whether a branch leads to the place, or is directly before it.
+    /// Whether the code location is a jump target or directly follows a branch.
     fn is_jumped_to(&self) -> bool {
         let at = self.all[self.here].0;
         let after_branch = self.here.checked_sub(1).map(|before| self.all[before].1.flow);
@@ -455,7 +457,7 @@ impl Listing {
             || (0..self.all.len()).any(|from| self.target(from) == Some(at))
     }
 
-    /// The loop around the place, the place last; `None` without a short one.
+    /// The loop around the code location, ending with the location itself; `None` if there is no short loop.
     fn round(&self) -> Option<Vec<&Instruction>> {
         let mut all = Vec::new();
         let mut number = self.here;
@@ -469,7 +471,8 @@ impl Listing {
         None
     }
 
-    /// Whether it is in a loop that changes nothing but its loaded values: it waits until another thread writes them.
+    /// Whether it is in a loop that changes nothing but its loaded values, and therefore waits until another thread
+    /// writes them.
     fn spins(&self) -> bool {
         let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };
         let set: Registers = round.iter().map(|one| one.sets).collect();
@@ -483,7 +486,7 @@ impl Listing {
         round.iter().any(|one| one.kind == Kind::Spin) || (looks && round.iter().all(is_still))
     }
 
-    /// Whether lines are flushed from the caches near it.
+    /// Whether nearby instructions flush lines from the caches.
     fn flushes(&self) -> bool {
         let near = self.here.saturating_sub(SPIN)..(self.here + SPIN).min(self.all.len());
         self.all[near].iter().any(|(_, one)| one.kind == Kind::Flush)
@@ -501,7 +504,7 @@ pub(super) enum Mapped {
     Away,
 }
 
-/// The memory of a process, without accessing absent pages, which could block.
+/// The memory of a process, read without accessing absent pages, which could block.
 pub(super) struct Pages {
     pid: i32,
     tables: Option<File>,
@@ -516,8 +519,8 @@ impl Pages {
         self.pid
     }
 
-    /// The state of its page at an address, by the page tables (admin-guide/mm/pagemap.rst). `None` if there is none, or if this user may not see
-    /// it.
+    /// The state of its page at an address, according to the page tables (admin-guide/mm/pagemap.rst). `None` if there
+    /// is no page, or if this user may not read the page tables.
     pub(super) fn at(&self, address: u64) -> Option<Mapped> {
         const PRESENT: u64 = 1 << 63;
         const SWAPPED: u64 = 1 << 62;
@@ -532,7 +535,8 @@ impl Pages {
         }
     }
 
-    /// A number of this many bytes, eight at most. The call refuses device memory, where reads may have side effects.
+    /// Reads a number of this many bytes, at most eight. The system call refuses device memory, where reads may have
+    /// side effects.
     pub(super) fn value(&self, address: u64, bytes: u8) -> Option<u64> {
         if bytes > 8 || !matches!(self.at(address)?, Mapped::Own | Mapped::Shared) {
             return None;
@@ -540,7 +544,8 @@ impl Pages {
         let (mut value, bytes) = ([0_u8; 8], usize::from(bytes));
         let local = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: bytes };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes };
-        // SAFETY: the kernel writes at most `bytes` bytes into a live array of eight; the other address is the other process's.
+        // SAFETY: the kernel writes at most `bytes` bytes into a live array of eight; the other address belongs to the
+        // other process.
         let read = unsafe { libc::process_vm_readv(self.pid, &local, 1, &remote, 1, 0) };
         (read == bytes as isize).then(|| u64::from_le_bytes(value))
     }

@@ -1,7 +1,8 @@
-//! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and its result, as far as
-//! addresses depend on it.
+//! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and
+//! its result if addresses may depend on it.
 
-/// Registers, one bit each: general ones from bit 0 on, in their encoded numbers, vectors from bit 32 on, flags at bit 64.
+/// Registers, one bit each: general registers from bit 0, by their encoded numbers, vectors from bit 32, flags at bit
+/// 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -9,27 +10,27 @@ impl Registers {
     /// The flags.
     pub(super) const FLAGS: Self = Self(1 << 64);
 
-    /// One general register; none for a number without a register.
+    /// One general register; empty for a number without a register.
     pub(super) fn general(number: u8) -> Self {
         Self(if number < 32 { 1 << number } else { 0 })
     }
 
-    /// One vector.
+    /// One vector register.
     pub(super) fn vector(number: u8) -> Self {
         Self(if number < 32 { 1 << (32 + number) } else { 0 })
     }
 
-    /// Those of both.
+    /// The registers in either set.
     pub(super) fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those that are not in the other.
+    /// The registers that are not in the other set.
     pub(super) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether they have one in common.
+    /// Whether the sets have a register in common.
     pub(super) fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -56,7 +57,7 @@ pub(super) fn bit(word: u32, at: u32) -> bool {
     field(word, at, 1) == 1
 }
 
-/// A field as a number with a sign.
+/// A field as a signed number.
 pub(super) fn signed(word: u32, low: u32, bits: u32) -> i64 {
     let value = i64::from(field(word, low, bits));
     if value >> (bits - 1) == 1 { value - (1 << bits) } else { value }
@@ -65,7 +66,7 @@ pub(super) fn signed(word: u32, low: u32, bits: u32) -> i64 {
 /// An instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Instruction {
-    /// In bytes.
+    /// Length in bytes.
     pub(super) length: usize,
     pub(super) flow: Flow,
     pub(super) kind: Kind,
@@ -73,34 +74,34 @@ pub(super) struct Instruction {
     pub(super) memory: Option<Memory>,
     pub(super) reads: Registers,
     pub(super) sets: Registers,
-    /// Its operation and target; `None` if unknown: then its result is unknown.
+    /// Its operation and target; `None` if its result is unknown.
     pub(super) does: Option<Operation>,
-    /// A register that it also moves by a constant, after using it as an address.
+    /// A register to which it also adds a constant, after using it as an address.
     pub(super) moves: Option<(u8, i64)>,
 }
 
-/// The next instruction executed. Distances are counted from its end.
+/// The next instruction executed. Distances are counted from the end of the current one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The following one.
+    /// The following instruction.
     #[default]
     Next,
     Jump(i64),
     Branch(i64, Condition),
-    /// A function, which may be known, and then the following instruction.
+    /// A called function, if known, and then the following instruction.
     Call(Option<i64>),
     Return,
     /// Unknown.
     Elsewhere,
 }
 
-/// When a branch is taken, by the flags of a comparison; `Unknown` if not known.
+/// The condition under which a branch is taken, from the flags of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Unknown,
     /// This test, or its opposite.
     Of(Test, bool),
-    /// A general register is zero, or is not, in this many bytes.
+    /// The lowest bytes (this many) of a general register are zero, or are not.
     Zero(u8, u8, bool),
 }
 
@@ -108,31 +109,31 @@ pub(super) enum Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     Equal,
-    /// Without a sign.
+    /// Unsigned.
     Below,
     BelowOrEqual,
-    /// With a sign.
+    /// Signed.
     Less,
     LessOrEqual,
     Negative,
 }
 
-/// What makes it slow, as far as relevant here.
+/// The reason why it is slow, as far as relevant here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
     Other,
     /// Division or square root: ten cycles or more, not pipelined.
     Long,
-    /// Computes with floating-point numbers: three to five cycles.
+    /// Floating-point arithmetic: three to five cycles.
     Float,
-    /// Reads and writes atomically; or waits until all earlier accesses are visible to all CPUs.
+    /// An atomic read-modify-write, or a fence that waits until all earlier accesses are visible to all CPUs.
     Atomic,
-    /// Flushes a line from the caches.
+    /// Flushes a cache line.
     Flush,
-    /// Waits briefly, as in spin loops.
+    /// A short pause, as in spin loops.
     Spin,
-    /// Calls the kernel.
+    /// A system call.
     System,
 }
 
@@ -144,7 +145,7 @@ pub(super) struct Memory {
     pub(super) bytes: u8,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether it accesses memory sequentially by itself, or a whole vector of it.
+    /// Whether the instruction itself accesses memory sequentially, or a whole vector of it.
     pub(super) order: Order,
 }
 
@@ -155,11 +156,11 @@ pub(super) enum Order {
     Unknown,
     /// String instructions.
     Sequential,
-    /// Vectors are mostly parts of arrays.
+    /// A vector access, mostly part of an array.
     Vector,
 }
 
-/// Its result: `a op b` in `to`, truncated to this many bytes.
+/// The result of an instruction: `a op b` in `to`, truncated to this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) op: Op,
@@ -171,32 +172,32 @@ pub(super) struct Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// `b` alone.
+    /// Only `b`.
     Take,
     Add,
     Sub,
     And,
-    /// a and not b.
+    /// `a` and not `b`.
     Clear,
     Or,
     Xor,
     Left,
     Right,
-    /// With the sign.
+    /// Arithmetic right shift.
     RightSigned,
     Multiply,
-    /// `b` if a branch with that condition were taken, otherwise `a`.
+    /// `b` if a branch with that condition would be taken, otherwise `a`.
     Select(Condition),
-    /// Puts `b` on the stack.
+    /// Pushes `b` onto the stack.
     Push,
-    /// Takes the top of the stack.
+    /// Pops the top of the stack.
     Pop,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Constant(u64),
-    /// This many of its bytes, sign-extended or not, then shifted left by this.
+    /// A register, reduced to this many bytes, optionally sign-extended, then shifted left.
     Register {
         number: u8,
         bytes: u8,
@@ -221,10 +222,10 @@ impl Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Four bytes or more fill the register; fewer leave the rest unchanged.
+    /// Four bytes or more set the whole register; fewer leave the rest unchanged.
     Register(u8),
     Stored,
-    /// The flags alone.
+    /// Only the flags.
     Nothing,
 }
 
@@ -243,7 +244,7 @@ pub(super) enum Place {
     #[default]
     Nothing,
     Register(u8),
-    /// The instruction's end.
+    /// The end of the instruction.
     Next,
 }
 

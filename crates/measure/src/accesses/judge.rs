@@ -1,5 +1,5 @@
-//! Conclusions from many samples: how much memory is accessed beyond the caches, which lines several threads write, and what else
-//! is waited for.
+//! Draws conclusions from many samples: the amount of memory accessed beyond the caches, lines written by several
+//! threads, and other waits.
 
 use std::collections::HashMap;
 
@@ -10,23 +10,23 @@ use super::code::Waits;
 use super::sighting::{Seen, Touch};
 use super::spread;
 
-/// With this many accesses, a place is judged separately from other places.
+/// Number of accesses from which a code location is judged separately.
 const OWN: usize = 16;
-/// The owner of memory shared by several processes: related programs have it at the same addresses.
+/// The owner number of memory shared by several processes: related programs map it at the same addresses.
 const OF_SEVERAL: i32 = 0;
 
 /// An access, and its key.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// The cache, the owner of the memory, and which of the two instructions accesses it. Both may access the same memory, which does not
-    /// indicate a repeated access.
+    /// The cache, the owner of the memory, and which of the two instructions accesses it. Two instructions that access
+    /// the same memory do not indicate a repeated access.
     of: (usize, i32, usize),
     /// The number of its sample.
     number: usize,
     touch: Touch,
 }
 
-/// The owner of the memory that a sample touches.
+/// The owner of the memory accessed by a sample.
 fn owner(one: &Seen, touch: &Touch) -> i32 {
     if touch.shared { OF_SEVERAL } else { one.pid }
 }
@@ -48,7 +48,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
         let mut parts: Vec<Vec<Placed>> = Vec::new();
         for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
-            // The touches of single places, and those of all places with too few.
+            // The accesses of separate code locations, and those of all locations with too few.
             let mut rest = Vec::new();
             for place in of_one.chunk_by(|a, b| a.touch.place == b.touch.place) {
                 if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
@@ -57,7 +57,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
         }
         let cache = of_cache.first().map_or(0, |one| one.of.0);
         let mut put = |one: &Placed, fits: Fits| {
-            // The awaited memory takes precedence over the instruction's own operand, unless that is farther.
+            // The awaited memory takes precedence over the instruction's own operand, unless the latter is farther
+            // away.
             let place = &mut places[one.number];
             if place.is_none_or(|(_, known)| fits > known) {
                 *place = Some((one.touch, fits));
@@ -76,7 +77,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     places
 }
 
-/// The memory of these accesses. Those spread over it remain in `touches`; the others, which return to a few pages, are listed page by page.
+/// The memory of these accesses. Accesses spread over it remain in `touches`; the others, which return to a few pages,
+/// are listed page by page.
 fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
     let (bytes, cold) = spread::of(&addresses);
@@ -91,17 +93,17 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
 }
 
-/// With this many known addresses of a load, unknown ones are assumed to be in the same memory.
+/// Number of known addresses of a load from which unknown ones are assumed to be in the same memory.
 const ALIKE: usize = 8;
 
-/// What holds the memory of a sample, and whether it is accessed in order.
+/// The cache level of a sample's memory, and whether the memory is accessed in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     by: Fits,
     sequential: bool,
 }
 
-/// A sample, its memory, and what holds that.
+/// A sample, its memory, and the cache level of that memory.
 struct Judged<'a> {
     seen: &'a Seen,
     place: Option<(Touch, Fits)>,
@@ -123,7 +125,8 @@ impl Judged<'_> {
     }
 }
 
-/// All samples with the level of their memory. For loads with an unknown address: the most frequent level at the same place.
+/// All samples with the level of their memory. For loads with an unknown address, the most frequent level at the same
+/// code location is used.
 fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     let places = places(all, caches);
     let mut known: HashMap<(i32, u64), Vec<Held>> = HashMap::new();
@@ -146,14 +149,14 @@ fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     all.iter().zip(places).map(judged).collect()
 }
 
-/// What samples show about some of them, `of`; the memory of the others occupies its part of the caches.
+/// Evaluates the samples selected by `of`; the memory of the others occupies its part of the caches.
 pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
     let mut all = hold(all, caches);
     all.retain(|one| of(one.seen));
     let count = |is: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| is(one)).count() as u64;
     let decoded = count(&|one| one.seen.decoded);
     let hidden = count(&|one| one.seen.hidden && one.held.is_none() && !one.seen.flushed);
-    // Unknown ones may belong to any.
+    // Unknown ones may belong to any location.
     let share = |count: u64| Share::of(count, decoded, hidden);
     let sure = |count: u64| Share::of(count, decoded, 0);
     let waits = |what: Waits| sure(count(&|one| one.seen.waits == what && one.seen.load.is_none()));
@@ -169,13 +172,13 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     };
     let far = share(sum(&|one| one.is_far()));
     let cached = |level: Fits| {
-        // Memory accessed in order is there before it is needed.
+        // Memory accessed in order is prefetched before it is needed.
         let waits =
             |one: &Judged| one.seen.load.is_some() && one.held == Some(Held { by: level, sequential: false });
         share(count(&|one| waits(one) && !one.seen.flushed))
     };
     let (last_cache, own_cache) = (cached(Fits::LastCache), cached(Fits::OwnCache));
-    // The level of most of them; far ones cost most.
+    // The most frequent level; farther levels cost more.
     let main =
         [(far.count, Fits::Nothing), (last_cache.count, Fits::LastCache), (own_cache.count, Fits::OwnCache)];
     let most = main.iter().map(|(count, _)| *count).max().unwrap_or(0);
@@ -203,7 +206,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         jumps: waits(Waits::Jump),
         working_set: bytes,
         level: main.map(|fits| match caches.level(fits) {
-            // Memory spread over two nodes has half of the far ones.
+            // With memory spread over two nodes, half of the far accesses are remote.
             MemoryLevel::Dram if 2 * remote > far.count => MemoryLevel::Remote,
             level => level,
         }),
@@ -217,7 +220,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     }
 }
 
-/// The total of accessed bytes, from owners and addresses.
+/// The total number of accessed bytes, from owners and addresses.
 fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     touches.sort_by_key(|(owner, _)| *owner);
     let of_one = |of: &[(i32, u64)]| {
@@ -227,12 +230,12 @@ fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
 }
 
-/// Size of the cache lines that cores exchange, as a shift.
+/// Size of cache lines exchanged between cores, as a shift.
 const LINE: u32 = 6;
 /// Minimum number of samples of a thread to exclude chance.
 const AGAIN: usize = 2;
 
-/// A touch of a line, with the owner process and the touching thread.
+/// An access to a line, with the owner process and the accessing thread.
 #[derive(Clone, Copy, Debug)]
 struct OfLine {
     line: (i32, u64),
@@ -244,8 +247,9 @@ struct OfLine {
     number: usize,
 }
 
-/// Which samples are at lines that several threads on several CPUs access at the same time, one of them writing. Memory released
-/// by one thread may be reused by another, as the stack of an ended thread.
+/// The samples at lines that several threads on several CPUs access at the same time, with at least one writer.
+/// Accesses at different times do not count, because memory released by one thread may be reused by another, such as
+/// the stack of an ended thread.
 fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
     let mut touches: Vec<OfLine> = Vec::new();
     for (number, one) in all.iter().enumerate() {

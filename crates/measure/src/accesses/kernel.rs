@@ -1,4 +1,4 @@
-//! Why a thread is in the kernel: by the system call before the instruction at which user mode resumes.
+//! Determines why a thread is in the kernel, from the system call before the instruction at which user mode resumes.
 
 use record::diagnosis::BoundKind;
 
@@ -10,10 +10,10 @@ use crate::tasks::{Machine, Waiting, find_by_call, find_known};
 pub(super) fn kind(site: &Site, sample: &Sample, link: impl Fn(u64) -> Option<String>) -> Option<BoundKind> {
     let machine = if cfg!(target_arch = "aarch64") { Machine::Arm } else { Machine::X86 };
     if !site.calls {
-        // No call: a missing page, or an interrupt.
+        // No system call: a page fault or an interrupt.
         return site.names_memory.then_some(BoundKind::PageFaults);
     }
-    // X8 holds the number, and RDI, RSI and RDX or X0 to X2 the arguments.
+    // X8 contains the number; RDI, RSI and RDX or X0 to X2 contain the arguments.
     let register = |number: usize| sample.registers.get(number).copied().unwrap_or(0);
     let (number, first, second, third) = match machine {
         Machine::Arm => (register(8) as i64, register(0), register(1), register(2)),

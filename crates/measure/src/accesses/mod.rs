@@ -1,9 +1,10 @@
-//! What programs wait for, instruction by instruction, without a counter: the kernel's timer interrupts each CPU from time to time, and the
-//! interrupted instruction is, in proportion to its time, the one at which the core waits. Its registers show which memory is accessed: how much,
-//! in which order, and which lines several threads write.
+//! Shows what programs wait for, instruction by instruction, without hardware counters. The kernel's timer interrupts
+//! each CPU periodically, and an instruction is interrupted in proportion to the time that the core waits at it. The
+//! registers show which memory is accessed: its size, the access order, and the lines that several threads write.
 //!
-//! How a sample is processed: `code.rs` reads the instructions around it and finds the load that it waits for, `ahead.rs` emulates a few of them
-//! if the load's address was overwritten, `sighting.rs` combines both, `judge.rs` evaluates many of them.
+//! Processing of a sample: `code.rs` reads the surrounding instructions and finds the awaited load, `ahead.rs` emulates
+//! a few instructions if the load's address was overwritten, `sighting.rs` combines both, and `judge.rs` evaluates many
+//! samples.
 
 mod aarch64;
 mod ahead;
@@ -32,45 +33,45 @@ use code::{Code, Mapped, Pages, Site};
 use judge::judge;
 use sighting::{Seen, see};
 
-/// Time between two samples of a CPU, ns: 29 per second, not a divisor of a tick's rate.
+/// Time between two samples of a CPU, ns: 29 per second, which does not divide any timer tick rate.
 const PERIOD: u64 = 34_300_000;
 /// The same while a command is observed: 199 per second.
 const OFTEN: u64 = 5_030_000;
-/// Samples per second of all CPUs together.
+/// Maximum number of samples per second, over all CPUs.
 const MOST_A_SECOND: u64 = 2000;
-/// The minimum time for which a sample counts.
+/// Minimum time for which samples are retained.
 const KEPT: Duration = Duration::from_secs(10);
 /// Maximum number of saved samples: if there are more, every second one is dropped.
 const MOST_KEPT: usize = 8192;
-/// Maximum number of known places in programs.
+/// Maximum number of known code locations.
 const MOST_SITES: usize = 8192;
-/// Maximum number of pieces of 2 MiB with a known owner.
+/// Maximum number of 2 MiB regions with a known owner.
 const MOST_MAPPED: usize = 65_536;
-/// Maximum number of processes with a known parent, and of steps from one to the next.
+/// Maximum number of processes with a known parent, and maximum number of steps up the process tree.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
 /// Maximum number of other processes judged separately.
 const MOST_OTHERS: usize = 3;
 /// Maximum number of threads sampled at a time.
 const MOST_THREADS: usize = 64;
-/// Maximum number of new places read at a time, from programs with many: each takes some microseconds.
+/// Maximum number of new code locations read at a time, for programs with many: each costs some microseconds.
 const NEW_SITES: usize = 100;
 
-/// Time between two reads of the kernel's data: before a ring is full.
+/// Time between two reads of the kernel's data, short enough that no ring buffer fills up.
 pub(crate) const TAKE: Duration = Duration::from_millis(50);
 
 const WHAT: &str = "memory access samples";
 
-/// The machine's known caches and memory, for the judgement of samples.
+/// The machine's known caches and memory, for evaluating samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Hierarchy<'a> {
     /// The machine, with its advertised caches.
     pub machine: &'a Machine,
-    /// Its latency curve, if measured: the real sizes of the caches.
+    /// Its latency curve, if measured, which shows the real sizes of the caches.
     pub curve: &'a [CurvePoint],
 }
 
-/// A sample of the kernel, and its purpose.
+/// A sample in the kernel, and its purpose.
 #[derive(Clone, Debug)]
 struct InKernel {
     at: Instant,
@@ -78,16 +79,16 @@ struct InKernel {
     kind: Option<BoundKind>,
 }
 
-/// The samples in their order.
+/// The samples in order.
 #[derive(Debug, Default)]
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Code of a process in which their functions continue.
+    /// Code of a process where their functions continue.
     codes: HashMap<(i32, u64), Option<Code>>,
-    /// The kind of a process's memory, by number of each 2 MiB piece.
+    /// The kind of a process's memory, for each 2 MiB region.
     mapped: HashMap<(i32, u64), Mapped>,
-    /// Since when both are known.
+    /// The time at which both were read.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     in_kernel: VecDeque<InKernel>,
@@ -96,30 +97,30 @@ pub struct Accesses {
     /// One of 2^this is saved.
     thinned: u32,
     came: u64,
-    /// When the kernel dropped samples for lack of room, and how many.
+    /// Times at which the kernel dropped samples for lack of buffer space, and their numbers.
     lost: VecDeque<(Instant, u64)>,
     caches: Caches,
     /// The node of each CPU; empty with one node.
     nodes: HashMap<u32, u32>,
     /// The sampled threads, if sampling whole CPUs is not permitted.
     threads: Option<BTreeSet<i32>>,
-    /// Why nothing, or not everything requested, is sampled.
+    /// The reason why nothing, or not everything requested, is sampled.
     coverage: Option<Coverage>,
 }
 
 impl Accesses {
-    /// Begins to sample all CPUs often, for some seconds; if that is not allowed, the followed threads.
+    /// Starts frequent sampling of all CPUs for some seconds, or of the followed threads if that is not allowed.
     pub(crate) fn of_a_while(known: Hierarchy) -> Self {
         let all = Self::of_cpus(known, &known.machine.allowed_cpus(), OFTEN);
         if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
     }
 
-    /// As above, for the followed threads only, as often as all CPUs of an observed machine.
+    /// Like `of_a_while`, but only for the followed threads, at the rate used for watching a whole machine.
     pub fn of_threads(known: Hierarchy) -> Self {
         Self::of_machine(known).of_followed(PERIOD)
     }
 
-    /// Samples these processes for this long: what each waits for, `None` if it could not be sampled.
+    /// Samples these processes for this long and returns what each waits for; `None` if it could not be sampled.
     pub fn sample(known: Hierarchy, pids: &[i32], length: Duration) -> Vec<Option<Sampled>> {
         let (mut all, until) = (Self::of_a_while(known), Instant::now() + length);
         while Instant::now() < until {
@@ -130,7 +131,7 @@ impl Accesses {
         pids.iter().map(|pid| all.of_process(*pid)).collect()
     }
 
-    /// Begins to sample, if permitted.
+    /// Starts sampling, if permitted.
     pub fn open(root: &Root, known: Hierarchy, cpus: &CpuList) -> Self {
         if root.is_live() { Self::of_cpus(known, cpus, PERIOD) } else { Self::default() }
     }
@@ -150,7 +151,7 @@ impl Accesses {
     fn of_cpus(known: Hierarchy, cpus: &CpuList, period: u64) -> Self {
         let mut all = Self::of_machine(known);
         let kernel = &known.machine.kernel;
-        // CPUs kept free of interrupts stay free.
+        // CPUs that are kept free of interrupts are not sampled.
         let quiet = |cpu: u32| kernel.isolated.contains(cpu) || kernel.nohz_full.contains(cpu);
         let sampled: Vec<u32> = cpus.iter().filter(|cpu| !quiet(*cpu)).collect();
         let period = period.max(sampled.len() as u64 * 1_000_000_000 / MOST_A_SECOND);
@@ -169,7 +170,7 @@ impl Accesses {
         all
     }
 
-    /// What can and cannot be sampled, and why.
+    /// Reports what can and cannot be sampled, and why.
     pub fn coverage(&self) -> Option<Coverage> {
         self.coverage.clone()
     }
@@ -179,11 +180,11 @@ impl Accesses {
         self.sampler.is_some() && self.threads.is_none()
     }
 
-    /// Also samples these threads, if it samples threads.
+    /// Also samples these threads, if it samples threads rather than CPUs.
     pub(crate) fn follow(&mut self, tids: impl Iterator<Item = i32>) {
         let (Some(threads), Some(sampler)) = (&mut self.threads, &mut self.sampler) else { return };
         let there: BTreeSet<i32> = tids.collect();
-        // Ended ones make room for others.
+        // Remove ended threads to make room for others.
         threads.retain(|tid| there.contains(tid));
         sampler.keep_threads(&there);
         for tid in &there {
@@ -199,7 +200,7 @@ impl Accesses {
             if threads.insert(*tid) {
                 self.coverage = match sampler.add_thread(*tid) {
                     Ok(()) => Some(Coverage::measured(WHAT)),
-                    // If some end meanwhile, or are one too many, the others suffice.
+                    // If some threads end meanwhile or exceed the limit, the others suffice.
                     Err(_) if !sampler.is_empty() => continue,
                     Err(why) => Some(why.into_impossible(WHAT)),
                 };
@@ -227,7 +228,7 @@ impl Accesses {
             return;
         };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
-        // Code and memory of a process change, and its number may be reused.
+        // Code and memory of a process change, and its PID may be reused.
         if self.read_at.is_none_or(|at| at.elapsed() > KEPT)
             || sites.len().max(codes.len()) >= MOST_SITES
             || mapped.len() >= MOST_MAPPED
@@ -259,7 +260,7 @@ impl Accesses {
                 Noted::Lost(count) => return lost.push_back((now, count)),
             };
             *came += 1;
-            // A process without a number is of another namespace.
+            // A process without a PID belongs to another namespace.
             if sample.pid <= 0 || sample.pid == own || *came % (1 << *thinned) != 0 {
                 return;
             }
@@ -287,7 +288,8 @@ impl Accesses {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
                     Some(link.to_string_lossy().into_owned())
                 };
-                // A process that began meanwhile and ended before its code was read does little else than begin and end.
+                // A process that started meanwhile and ended before its code was read did little except starting and
+                // ending.
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
                     true => Some(BoundKind::ProcessCreation),
                     false => kernel::kind(site, &sample, link),
@@ -318,7 +320,8 @@ impl Accesses {
         });
     }
 
-    /// What the samples of an interval of this length show (or of a longer time if it is short), for these processes or for all.
+    /// The result of the samples of the last interval of this length (or of a longer time if it is short), for these
+    /// processes or for all.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
         self.take();
@@ -337,20 +340,20 @@ impl Accesses {
         })
     }
 
-    /// What all saved samples of these processes show; `None` without one.
+    /// The result of all retained samples of these processes; `None` if there are none.
     pub(crate) fn of_processes(&mut self, pids: &[i32]) -> Option<Sampled> {
         self.take();
         let sampled = self.judge(|pid, parents| is_below(pid, pids, parents));
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// What the saved samples show about one process; `None` without any.
+    /// The result of the retained samples of one process; `None` if there are none.
     pub fn of_process(&mut self, pid: i32) -> Option<Sampled> {
         let sampled = self.judge(|of, _| of == pid);
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// What the samples show about each of the busiest processes, except for these and those started by them.
+    /// The results for each of the busiest processes, except these and their descendants.
     pub(crate) fn of_others(&mut self, pids: &[i32]) -> Vec<(i32, Sampled)> {
         let mut counts: HashMap<i32, u64> = HashMap::new();
         let all = self.seen.iter().map(|one| one.pid).chain(self.in_kernel.iter().map(|one| one.pid));

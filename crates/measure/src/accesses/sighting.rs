@@ -1,4 +1,4 @@
-//! What one sample shows: the load that the thread waited for, and its memory.
+//! Evaluates one sample: the load that the thread waited for, and its memory.
 
 use std::time::Instant;
 
@@ -7,26 +7,26 @@ use super::code::{Code, Load, Mapped, STRIDES, Site, Strides, Waits};
 use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
-/// Prefetchers follow strides of up to half a page of 4 KiB, but not longer ones (Intel, 64-ia-32 Optimization Reference
-/// Manual, "Data Prefetching"): successive addresses of a load closer than this are prefetched.
+/// Prefetchers follow strides of up to half a 4 KiB page (Intel, 64-ia-32 Optimization Reference Manual, "Data
+/// Prefetching"): successive addresses of a load closer than this are prefetched.
 const STRIDE: u64 = 2048;
 /// Maximum number of instructions emulated for a sample, and for a sample from which the strides of a load are learned.
 const MOST: u32 = 192;
 const MOST_LEARNING: u32 = 1024;
-/// A function's stack extends this far below and above the stack pointer, bytes.
+/// Maximum extent of a function's stack below and above the stack pointer, bytes.
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
-/// A load that continues in short strides for this many rounds accesses memory in order: shorter runs, such as the keys of a node, may be
-/// anywhere.
+/// A load that continues in short strides for this many iterations accesses memory in order. Shorter runs, such as the
+/// keys of a tree node, may be anywhere.
 const RUN: u32 = 64;
-/// The same for this many bytes.
+/// The same limit in bytes.
 const RUN_BYTES: u64 = 512;
 
 /// A sample.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) at: Instant,
-    /// The same in ns, by the kernel's clock.
+    /// The time of the sample on the kernel's clock, ns.
     pub(super) time: u64,
     pub(super) pid: i32,
     pub(super) tid: i32,
@@ -37,12 +37,12 @@ pub(super) struct Seen {
     pub(super) load: Option<u64>,
     /// Whether that memory is unknown.
     pub(super) hidden: bool,
-    /// Whether it was flushed from the caches.
+    /// Whether that memory was flushed from the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
     /// Whether its memory is on another node than its CPU.
     pub(super) remote: bool,
-    /// The memory of the awaited load, and of its own instruction.
+    /// The memory of the awaited load, and of the sampled instruction.
     pub(super) touches: [Option<Touch>; 2],
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Touch {
     pub(super) sequential: bool,
     /// Whether other processes share that memory.
     pub(super) shared: bool,
-    /// How many samples this one counts for if its memory is accessed in order.
+    /// The weight of this sample if its memory is accessed in order.
     pub(super) weight: f64,
 }
 
@@ -80,7 +80,7 @@ fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
     }
 }
 
-/// Evaluates a sample; `page`: the state of its process's page at an address, `value`: the value there.
+/// Evaluates a sample; `page` returns the state of its process's page at an address, `value` the value there.
 pub(super) fn see(
     sample: &Sample,
     site: &mut Site,
@@ -106,7 +106,7 @@ pub(super) fn see(
         let there = page(found.address);
         let sequential = match (load.memory.order, load.strides.is_short()) {
             (Order::Sequential, _) => true,
-            // Vectors are parts of arrays, unless a loop shows otherwise.
+            // Vectors are assumed to be parts of arrays, unless a loop shows otherwise.
             (Order::Vector, short) => short != Some(false),
             (Order::Unknown, short) => short == Some(true),
         };
@@ -126,9 +126,9 @@ pub(super) fn see(
     let mut hidden = false;
     let awaited = load.as_mut().and_then(|load| match find(load) {
         Some((touch, ..)) if is_near(load, touch.address) => None,
-        // An address computed from possibly overwritten registers counts only if there is memory.
+        // An address computed from possibly overwritten registers only counts if memory is mapped there.
         Some((touch, there, found)) if there || found.is_had => {
-            // Memory read now gives one address for all samples that are evaluated now.
+            // Memory read now yields the same address for all samples that are evaluated now.
             let again = found.is_now && *last_now == Some((at, found.address));
             *last_now = found.is_now.then_some((at, found.address));
             hidden = again;
@@ -141,7 +141,7 @@ pub(super) fn see(
     });
     let own = own.as_mut().filter(|own| own.memory.at.is_some()).and_then(|own| {
         let (mut touch, _, found) = find(own)?;
-        // Beside an awaited load, the loop around it is no sign of its order.
+        // If the instruction waits for another load, the surrounding loop does not indicate the order.
         touch.sequential |= own.memory.order == Order::Vector;
         (found.is_had && !is_near(own, touch.address)).then_some(touch)
     });
@@ -174,13 +174,14 @@ fn register(sample: &Sample, number: u8) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Found {
     address: u64,
-    /// Whether it is the original address; otherwise it is the next one, when the thread reaches the load again.
+    /// Whether it is the original address. Otherwise, it is the next address, used when the thread reaches the load
+    /// again.
     is_had: bool,
-    /// Whether it was computed from memory read now.
+    /// Whether it was computed from memory that was read now.
     is_now: bool,
 }
 
-/// The address of a load. Learns from some of them whether it accesses memory in short strides.
+/// The address of a load. Some loads are also checked for short strides.
 fn addresses(
     sample: &Sample,
     code: &Code,
@@ -203,7 +204,7 @@ fn addresses(
     had.or(next).or_else(|| again(sample, (code, elsewhere), load, value))
 }
 
-/// The address of a load, computed again by the instructions before it.
+/// The address of a load, recomputed from the instructions before it.
 fn again<'a>(
     sample: &Sample,
     code: (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
@@ -237,7 +238,7 @@ fn next_address<'a>(
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.are_open());
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
-    // Its strides so far: in a loop with an unknown end they continue.
+    // In a loop with an unknown end, its strides so far are assumed to continue.
     let mut in_short = None;
     while rounds < most
         && in_short != Some(false)
@@ -250,19 +251,19 @@ fn next_address<'a>(
         if step.at != load.at {
             continue;
         }
-        // A known address was followed by an unknown one: its short strides were a part.
+        // A known address was followed by an unknown one, so the short strides were only a part.
         if step.address.is_none() && in_short.is_some() {
             lost = !ahead.is_at_limit();
             break;
         }
         rounds += 1;
         last_round = steps;
-        // The same address again shows no direction.
+        // A repeated address shows no direction.
         if let (Some(before), Some(now)) = (last, step.address)
             && before != now
         {
             let is_short = before.abs_diff(now) < STRIDE;
-            // If it continues elsewhere after some short strides, those were a part.
+            // If it continues elsewhere after some short strides, these were only a part.
             parts |= in_short == Some(true) && !is_short;
             if is_short {
                 strides.length = now.wrapping_sub(before) as i64;
@@ -274,7 +275,7 @@ fn next_address<'a>(
         first = first.or(of_step);
     }
     if learns {
-        // It is still in its loop, or has left it for an unknown place.
+        // It is still in the loop, or has left it for an unknown address.
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
             || (!lost

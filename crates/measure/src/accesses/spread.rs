@@ -1,28 +1,29 @@
-//! The size of the memory in which some addresses lie, estimated from how often two of them are in the same
-//! block. Of n addresses chosen evenly among F
-//! blocks, n(n − 1) ÷ 2F pairs share one (the birthday problem; as an estimate of F: Simpson's index).
+//! Estimates the size of the memory that contains some addresses from the number of pairs in the same block. Of n
+//! addresses chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem; as an estimate
+//! of F: Simpson's index).
 
-/// Blocks, as shifts: 4 KiB, 64 KiB, 2 MiB. Larger ones may be accessed only in part, and in smaller ones too few pairs meet: the
-/// smallest conclusive one counts.
+/// Block sizes, as shifts: 4 KiB, 64 KiB, 2 MiB. Larger blocks may be accessed only in part, and smaller blocks contain
+/// too few pairs. The smallest conclusive size is used.
 const BLOCKS: [u32; 3] = [12, 16, 21];
-/// The smallest of them, bytes.
+/// The smallest block size, bytes.
 pub(super) const PAGE: f64 = 4096.0;
-/// This many pairs are conclusive.
+/// Number of pairs that is conclusive.
 const MET: f64 = 16.0;
-/// A cache line, as a shift, and the number of pairs in one line that excludes chance.
+/// The size of a cache line, as a shift, and the number of pairs in one line that excludes chance.
 const LINE: u32 = 6;
 const MET_IN_LINES: f64 = 4.0;
-/// With this many accesses, a page is not part of a large working set.
+/// A page with this many accesses is not part of a large working set.
 const HOT: usize = 4;
-/// Fewer addresses are inconclusive.
+/// Minimum number of addresses for a result.
 const LEAST: usize = 8;
 
-/// Distant lines share blocks of this size hardly more often than single lines: at most this many times as often. If some lines of a large memory
-/// are accessed often, its blocks coincide much more often.
+/// Block size, and maximum ratio of pairs in a block to pairs in a line, for a few distant lines. If some lines of a
+/// large memory are accessed often, the ratio is much larger.
 const AROUND: u32 = BLOCKS[1];
 const MORE: f64 = 4.0;
 
-/// The bytes that these addresses belong to, without those that return to a few pages; and which of them count.
+/// The size of the memory of these addresses, without those that return to a few pages; and a flag per address that
+/// shows whether it was counted.
 pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
@@ -47,14 +48,14 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
         let met: f64 = blocks.map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
-    // A few lines far apart fit a cache, whatever their distance.
+    // A few distant lines fit a cache, regardless of their distance.
     let (met, bytes) = of_blocks(LINE);
     if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) && of_blocks(AROUND).0 <= MORE * met {
         return (pairs / met * bytes, cold);
     }
     let all = BLOCKS.map(of_blocks);
     let known = all.iter().find(|(met, _)| *met >= MET).map(|(met, bytes)| pairs / met * bytes);
-    // If hardly two meet in the largest: a lower bound.
+    // If hardly any pairs share even the largest block, the result is a lower bound.
     let least = |(met, bytes): &(f64, f64)| pairs / (met + 1.0) * bytes;
     (known.or(all.last().map(least)).unwrap_or(0.0), cold)
 }
@@ -63,7 +64,7 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
 mod tests {
     use super::*;
 
-    /// Addresses of lines chosen evenly among those of some MiB.
+    /// Addresses of lines chosen uniformly from this many MiB.
     fn evenly(count: u64, mib: u64) -> Vec<u64> {
         let lines = (mib << 20) / 64;
         let mut state = 7_u64;
@@ -89,7 +90,7 @@ mod tests {
         let far_apart: Vec<u64> = (0..400).map(|at: u64| 0x7f00_0000_0000 + at % 64 * (8 << 20)).collect();
         assert_eq!(of(&far_apart), (0.0, vec![false; 400]));
         assert!(of(&evenly(400, 1)).0 < f64::from(2 << 20));
-        // One line each 64 KiB, 512 KiB in all.
+        // One line per 64 KiB, 512 KiB in total.
         let sparse: Vec<u64> = evenly(400, 128)
             .iter()
             .map(|address| (address >> 6) % 8192 * 65_536 + 0x7f00_0000_0000)
@@ -97,11 +98,11 @@ mod tests {
         assert!(of(&sparse).0 < f64::from(2 << 20), "{}", of(&sparse).0);
         assert_eq!(of(&[]).0, 0.0);
         assert_eq!(of(&evenly(5, 1024)).0, 0.0);
-        // Some lines of much memory, touched often.
+        // Some frequently accessed lines of a large memory.
         let mut often = evenly(360, 64);
         (0..6).for_each(|at| often[at * 20] = often[at * 20 + 7]);
         assert!(of(&often).0 > f64::from(20 << 20), "{}", of(&often).0);
-        // Beside them what goes through much is still found.
+        // A large working set is still found next to them.
         let mut both = far_apart;
         both.extend(evenly(200, 512));
         let (bytes, cold) = of(&both);

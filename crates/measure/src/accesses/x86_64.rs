@@ -1,4 +1,4 @@
-//! Instructions of x86-64, by `iced-x86`.
+//! x86-64 instructions, decoded by `iced-x86`.
 
 use std::cell::RefCell;
 
@@ -29,7 +29,7 @@ pub(super) fn lost_in_calls() -> Registers {
 }
 
 thread_local! {
-    /// It keeps its memory from one instruction to the next.
+    /// Shared by all decoding because it reuses its memory between instructions.
     static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
 }
 
@@ -52,7 +52,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     })
 }
 
-/// By what it uses.
+/// Builds the instruction from its operands and used registers.
 fn of(one: &iced_x86::Instruction, uses: &InstructionInfo) -> Instruction {
     let (mut reads, mut sets) = (Registers::default(), Registers::default());
     for used in uses.used_registers() {
@@ -90,7 +90,7 @@ fn is_written(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// The number of a general register, or of any part of it.
+/// The number of a general register or of the register that contains this part.
 fn general(register: Register) -> Option<u8> {
     let full = register.full_register();
     full.is_gpr64().then(|| full.number() as u8)
@@ -125,7 +125,7 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     }
     let named = (0..one.op_count()).find(|at| one.op_kind(*at) == OpKind::Memory)?;
     let access = access(named);
-    // What only names memory, as a long nop does, waits for none.
+    // Instructions that only specify memory, such as long nops, do not wait for it.
     if access == OpAccess::NoMemAccess || one.mnemonic() == Mnemonic::Nop {
         return None;
     }
@@ -134,7 +134,8 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
 }
 
-/// The address of its operand; `None` if it depends on something that is not sampled: a segment, a vector, half a register.
+/// The address of its operand; `None` if it depends on something that is not sampled: a segment, a vector, part of a
+/// register.
 fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
@@ -207,7 +208,7 @@ fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
         M::Clflush | M::Clflushopt | M::Clwb => Kind::Flush,
         M::Mfence | M::Lfence | M::Sfence | M::Cpuid | M::Rdtscp | M::Serialize => Kind::Atomic,
         mnemonic if LONG.contains(&mnemonic) => Kind::Long,
-        // What an exchange names is locked, with or without the prefix.
+        // The memory operand of an exchange is locked, with or without the prefix.
         mnemonic if writes && (one.has_lock_prefix() || mnemonic == M::Xchg) => Kind::Atomic,
         _ if is_of_floats(one) => Kind::Float,
         _ => Kind::Other,
@@ -219,7 +220,7 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
     FLOAT.contains(&one.mnemonic())
         || one.op0_register().is_vector_register() && {
             let name = one.mnemonic() as u32;
-            // All of VFMADD, VFMSUB, VFNMADD and VFNMSUB stand together.
+            // VFMADD, VFMSUB, VFNMADD and VFNMSUB are adjacent in the enumeration.
             (Mnemonic::Vfmadd132pd as u32..=Mnemonic::Vfnmsubss as u32).contains(&name)
         }
 }
@@ -246,7 +247,7 @@ fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> 
     }
 }
 
-/// Where its first operand stores a result, and its number of bytes.
+/// The destination of its first operand, and the size in bytes.
 fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     match one.op0_kind() {
         OpKind::Register => {
@@ -262,7 +263,7 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     }
 }
 
-/// Its result in general registers and memory, if it is an operation that addresses are computed with.
+/// Its result in general registers and memory, if it is an operation used to compute addresses.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
@@ -323,7 +324,7 @@ fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     let (to, bytes) = target(one)?;
     let to = if apart { Target::Nothing } else { to };
     let last = one.op_count().checked_sub(1)?;
-    // Of three operands the first is the target alone.
+    // With three operands, the first is only a target.
     let a = if op == Op::Take { nothing } else { source(one, last.checked_sub(1)?, false)? };
     Some(Operation { op, a, b: source(one, last, signed)?, to, bytes })
 }

@@ -1,4 +1,4 @@
-//! The machine while a command ran: steal time, quota, pressure, other processes' use.
+//! The machine's activity while a command ran: steal time, quota, pressure, CPU use of other processes.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use machine::cgroups::Cgroups;
 use os::procfs::{USER_HZ, find_ticks, some_waited_us, throttled_seconds};
 use record::command_run::Around;
 
-/// One placement check.
+/// One reading of the machine's counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
     at: Instant,
@@ -19,7 +19,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Makes a placement check now.
+    /// Reads them now.
     pub(crate) fn now() -> Self {
         let root = Root::live();
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -37,7 +37,7 @@ impl Look {
         }
     }
 
-    /// What happened since this snapshot.
+    /// The activity since this reading.
     pub(crate) fn until_now(&self) -> Around {
         let now = Self::now();
         let wall = (now.at - self.at).as_secs_f64();
@@ -57,7 +57,7 @@ impl Look {
     }
 }
 
-/// The `cpu.stat` files of our cgroup and those above it: a quota of any of them limits us.
+/// The `cpu.stat` files of our cgroup and its ancestors: a quota of any of them limits us.
 fn quota_files() -> &'static [String] {
     static FILES: OnceLock<Vec<String>> = OnceLock::new();
     FILES.get_or_init(|| {

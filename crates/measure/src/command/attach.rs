@@ -1,4 +1,4 @@
-//! Running processes, observed for a time: nothing is started, stopped or changed, and only /proc is read.
+//! Observes running processes for a time. Nothing is started, stopped or changed, and only /proc is read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -18,39 +18,40 @@ use crate::tasks::{Effort, Sampler, Seen, thread};
 /// Time between two checks for a stop request or an ended process.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// With more processes than this, the children of each are not read: a service with many processes lists them all.
+/// With more processes than this, children are not searched: for a service with many processes, all of them are already
+/// listed.
 const MOST_WITH_CHILDREN: usize = 32;
 /// Maximum number of descendants read per process.
 const MOST_IN_TREE: usize = 256;
 
-/// A running process. Its number may be reused later: its start time identifies it.
+/// A running process. Because its PID may be reused later, its start time identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Its number.
+    /// Its PID.
     pub pid: i32,
     started: u64,
-    /// Its command line, or its name if it shows none.
+    /// Its command line, or its name if it has none.
     pub argv: Vec<OsString>,
-    /// The CPUs that it may use.
+    /// The CPUs on which it may run.
     pub cpus: CpuList,
 }
 
-/// Why a process cannot be watched.
+/// The reason why a process cannot be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
-    /// There is no process with this number.
+    /// There is no process with this PID.
     #[error("there is no process {0}")]
     Ended(i32),
-    /// It exists, but /proc does not show it to us.
+    /// It exists, but we may not see it in /proc.
     #[error("/proc hides process {0} (hidepid): run as its user or as root")]
     Hidden(i32),
 }
 
 impl Attached {
-    /// The process of this number.
+    /// The process with this PID.
     pub fn find(pid: i32) -> Result<Self, AttachError> {
         let Some(stat) = Stat::read(pid) else {
-            // SAFETY: takes numbers; signal 0 is sent to nobody.
+            // SAFETY: the call only takes integers; signal 0 is not delivered.
             let sent = unsafe { libc::kill(pid, 0) };
             let denied = std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
             return Err(if sent == 0 || denied { AttachError::Hidden(pid) } else { AttachError::Ended(pid) });
@@ -69,19 +70,19 @@ impl Attached {
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
-    /// Whether it is still running, even if its number was reused.
+    /// Whether it is still running. A different process with the same PID does not count.
     pub fn is_there(&self) -> bool {
         Stat::read_first_thread(self.pid)
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
     }
 
-    /// The kernel's accounting of it now; `None` if it has ended.
+    /// The kernel's current accounting of the process; `None` if it has ended.
     fn account(&self) -> Option<Account> {
         if self.is_there() { Account::read(self.pid) } else { None }
     }
 }
 
-/// A process's totals so far: ticks in user mode and in the kernel, faults without and with a disk, peak memory, bytes.
+/// A process's totals so far: ticks in user mode and in the kernel, minor and major faults, peak memory in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     ticks: (u64, u64),
@@ -104,7 +105,7 @@ struct Watched {
     first: Account,
     last: Account,
     there: bool,
-    /// The initial totals of it and its descendants, including ended ones, if needed.
+    /// The initial totals of the process and its descendants, including ended ones, if needed.
     of_tree: Option<(u64, u64)>,
 }
 
@@ -115,14 +116,15 @@ impl Watched {
         Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// Ticks since the first observation: its own, and those of all processes that it started, including short-lived ones.
+    /// Ticks since the first observation, of the process and of all processes that it started, including short-lived
+    /// ones.
     fn ticks(&self, named: &[i32]) -> (u64, u64) {
         let own = less(self.last.ticks, self.first.ticks);
         let now = self
             .of_tree
             .filter(|_| self.is_there())
             .map(|first| less(tree_ticks(self.process.pid, named), first));
-        // A process that leaves the tree alive takes its time with it.
+        // If a process leaves the tree while alive, its time is no longer included.
         now.map_or(own, |tree| std::cmp::max_by_key(tree, own, |ticks| ticks.0.saturating_add(ticks.1)))
     }
 
@@ -131,19 +133,19 @@ impl Watched {
     }
 }
 
-/// Processes observed in consecutive periods: their activity in each.
+/// Processes observed in consecutive periods, with their activity in each period.
 #[derive(Debug)]
 pub struct Watching {
     all: Vec<Watched>,
     sampler: Sampler,
-    /// When the results were last taken.
+    /// The time at which results were last taken.
     since: Instant,
     /// Samples of their waits in user mode, if taken.
     accesses: Option<Accesses>,
 }
 
 impl Watching {
-    /// Begins, with at most this effort.
+    /// Starts observing, with at most this effort.
     pub fn new(processes: Vec<Attached>, effort: Effort) -> Self {
         let sampler = Sampler::of_processes(&[], effort);
         let mut watching = Self { all: Vec::new(), sampler, since: Instant::now(), accesses: None };
@@ -152,7 +154,7 @@ impl Watching {
         watching
     }
 
-    /// Replaces the observed processes; results about those observed before are kept.
+    /// Replaces the observed processes. Results for previously observed processes are kept.
     pub fn set(&mut self, processes: Vec<Attached>) {
         let mut before = std::mem::take(&mut self.all);
         for process in processes {
@@ -185,7 +187,8 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
-    /// Also samples what their threads wait for in user mode from now on, if whole CPUs may not be sampled.
+    /// From now on, also samples what their threads wait for in user mode. The threads are sampled only if sampling
+    /// whole CPUs is not permitted.
     pub fn sample(&mut self, known: Hierarchy) {
         self.accesses = Some(Accesses::of_threads(known));
     }
@@ -195,11 +198,11 @@ impl Watching {
         self.all.iter().any(Watched::is_there)
     }
 
-    /// Observes until all have ended, until the time limit, or until a stop request: the results cover the processes and everything that they
-    /// started since the last observation.
+    /// Observes until all processes have ended, the time limit expires, or a stop is requested. The results cover the
+    /// processes and everything that they started since the last observation.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
-            // Another activity came in between.
+            // Another activity occurred in between.
             self.look();
             self.take();
         }
@@ -229,10 +232,10 @@ impl Watching {
         let others_sampled =
             self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
-        // That of our own cgroup; theirs may be another.
+        // This is the quota of our own cgroup; theirs may differ.
         around.throttled_seconds = None;
         Run {
-            // We are not told how they end.
+            // Their exit status is not available to us.
             ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
             reading: Reading::default(),
             refused: Vec::new(),
@@ -253,7 +256,7 @@ impl Watching {
         }
     }
 
-    /// Their activity since the last call, and its duration; what was seen of their threads, and their clock.
+    /// The activity since the last call, and the elapsed time; observations of the threads, and their clock.
     fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
         let now = Instant::now();
         let wall = now - std::mem::replace(&mut self.since, now);
@@ -271,7 +274,7 @@ impl Watching {
         self.all.iter().map(|one| one.process.pid).collect()
     }
 
-    /// From now on, the totals of their descendants count.
+    /// From now on, the totals include descendants.
     fn begin_trees(&mut self) {
         let named = self.named();
         let few = named.len() <= MOST_WITH_CHILDREN;
@@ -280,7 +283,7 @@ impl Watching {
         }
     }
 
-    /// Samples their threads and accounting; returns when to sample again.
+    /// Samples the threads and accounting. Returns the time until the next sample.
     fn look(&mut self) -> Duration {
         let (all, sampler) = (&mut self.all, &mut self.sampler);
         sampler.look_with(|sampler| {
@@ -297,8 +300,8 @@ impl Watching {
     }
 }
 
-/// Observes processes, and what they start, until all have ended, until the time limit, or until a stop request: their activity in that
-/// time. With `samples`, what they wait for in user mode is also sampled.
+/// Observes processes and everything that they start until all have ended, the time limit expires, or a stop is
+/// requested, and returns their activity. With `samples`, their waits in user mode are also sampled.
 pub fn watch(
     processes: &[Attached],
     samples: Option<Hierarchy>,
@@ -310,8 +313,8 @@ pub fn watch(
     watching.watch(limit, stop)
 }
 
-/// Ticks of a process and its descendants, including those that ended and were waited for: the end of a descendant does not change the total.
-/// Named ones count separately.
+/// Ticks of a process and its descendants, including those that ended and were waited for, so that the end of a
+/// descendant does not change the total. Processes in `named` count separately.
 fn tree_ticks(pid: i32, named: &[i32]) -> (u64, u64) {
     let (mut todo, mut sum) = (vec![pid], (0, 0));
     let mut left = MOST_IN_TREE;
@@ -334,13 +337,13 @@ fn less(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.saturating_sub(other.0), one.1.saturating_sub(other.1))
 }
 
-/// Their CPU time: that of their threads, which is exact, split by ticks.
+/// CPU time of the processes: the exact total of their threads, divided into user and kernel mode by ticks.
 fn usage(all: &[Watched], named: &[i32], seen: &Seen, involuntary: u64) -> Usage {
     let grown = |of: fn(&Account) -> u64| {
         all.iter().map(|one| of(&one.last).saturating_sub(of(&one.first))).sum::<u64>()
     };
-    // The accounts are those of the named processes and of ended children; running children are in their threads. The larger of the
-    // two counts: threads and children may have come and gone between two looks.
+    // The accounting covers the named processes and ended children; running children are included in the threads. The
+    // larger of the two is used, because threads and children may have started and ended between two samples.
     let of_processes = all.iter().fold((0, 0), |sum, one| add(sum, one.ticks(named)));
     let of_threads = seen.threads.iter().fold((0, 0), |sum, thread| add(sum, thread.ticks));
     let sum = |ticks: (u64, u64)| ticks.0.saturating_add(ticks.1);
@@ -371,7 +374,7 @@ mod tests {
     fn a_process_is_watched_for_a_time_and_goes_on() {
         let mut child = Command::new("sleep").arg("20").spawn().unwrap();
         let pid = child.id() as i32;
-        // It is still loading when `spawn` returns: it sleeps when it is blocked and uses no more CPU.
+        // It is still loading when `spawn` returns. It is asleep once it is blocked and uses no more CPU time.
         let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
         let mut before = String::new();
         while file("schedstat") != before || !file("stat").contains(") S ") {
@@ -398,7 +401,7 @@ mod tests {
         waiter.join().unwrap().unwrap();
         assert!(run.ended.wall < Duration::from_secs(15));
         assert_eq!(run.attached_ended, run.attached);
-        // The process with this number started at another time.
+        // The process with this PID started at a different time.
         let own = std::process::id() as i32;
         let other = Attached { started: 1, ..Attached::find(own).unwrap() };
         let run = watch(&[other], None, None, &Stop::new());

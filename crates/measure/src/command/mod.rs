@@ -1,7 +1,7 @@
-//! A measured command: counters attached before its first instruction, samples of its threads while it runs, and the effects of the machine on
-//! it.
+//! Measures a command: attaches counters before its first instruction, samples its threads while it runs, and records
+//! how the machine affects it.
 //!
-//! For a command of a few milliseconds there is hardly any overhead: sampling of /proc begins after 20 ms.
+//! Commands that run for a few milliseconds have hardly any overhead, because sampling of /proc begins after 20 ms.
 
 mod around;
 mod attach;
@@ -33,51 +33,53 @@ pub use shared_input::SharedInput;
 pub struct Job<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
-    /// The CPUs on which it may run; `None` for all that this process may use.
+    /// The CPUs on which it may run; `None` for all CPUs that this process may use.
     pub cpus: Option<&'a CpuList>,
-    /// Additional or changed variables of its environment.
+    /// Additional or changed environment variables.
     pub env: &'a [(OsString, OsString)],
-    /// Whether the kernel's own events are counted without a PMU: exactly, from the program's start on, like perf.
-    /// Otherwise the accounts in /proc and `wait4` are used: the kernel delays whoever enables the first event by ten milliseconds or more.
+    /// Whether software events are counted even without a PMU: exactly, from the program's start on, as perf does.
+    /// Otherwise, the accounting in /proc and of `wait4` is used, because enabling the first event costs ten
+    /// milliseconds or more in the kernel.
     pub events: bool,
-    /// The machine's caches and memory, to sample also what the command waits for in user mode, from the first observation on, if allowed.
+    /// The machine's caches and memory. If given, and if allowed, the command's waits in user mode are also sampled
+    /// from the first observation on.
     pub samples: Option<Hierarchy<'a>>,
-    /// Installed while the command is prepared, before its program starts.
+    /// The guard, started while the command is prepared, before its program starts.
     pub guard: Option<&'a Guard>,
 }
 
 /// One run of a command.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// How it ended, how long it took and what it used.
+    /// Its exit, duration and resource usage.
     pub ended: Ended,
-    /// What the counters show for it and everything that it started.
+    /// Counter values of the command and everything that it started.
     pub reading: Reading,
-    /// Events that could not be opened, and why; those opened but not counted are in the reading.
+    /// Events that could not be opened, and why. Events that were opened but not counted are in the reading.
     pub refused: Vec<(&'static str, Text)>,
-    /// What was seen of its threads.
+    /// Observations of its threads.
     pub seen: Seen,
     /// The machine's activity during the run; `None` if it was too short.
     pub around: Option<Around>,
     /// The core clock while it ran, Hz, and its source.
     pub clock: Option<(f64, &'static str)>,
-    /// Whether its peak memory is its own: the kernel also counts the memory that the process had before its program started, which was
-    /// linespeed's.
+    /// Whether its peak memory is its own. The kernel also counts linespeed's memory, which the process had before its
+    /// program started.
     pub rss_known: bool,
-    /// What samples of user mode show; `None` if none were taken.
+    /// Results of samples in user mode; `None` if none were taken.
     pub sampled: Option<Sampled>,
-    /// What they show about other processes active during the run, by number, busiest first.
+    /// Results for other processes active during the run, by PID, busiest first.
     pub others_sampled: Vec<(i32, Sampled)>,
-    /// Whether they could be taken; `None` if not tried.
+    /// Whether samples could be taken; `None` if not tried.
     pub samples: Option<Coverage>,
     /// The observed processes that were already running; empty for a started command.
     pub attached: Vec<i32>,
-    /// Those of them that have ended.
+    /// The observed processes that have ended.
     pub attached_ended: Vec<i32>,
 }
 
 impl Run {
-    /// The signal that asked us to stop, which ended this run: a terminal's Ctrl-C also reaches the command itself.
+    /// Records and returns the stop signal that ended this run. A terminal's Ctrl-C also reaches the command itself.
     pub fn note_signal(&mut self, stop: &Stop) -> Option<i32> {
         let signal = stop.signal()?;
         if [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&self.ended.exit) {
@@ -90,19 +92,20 @@ impl Run {
 /// Called with the processes that a command left running, while linespeed waits for them.
 pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
-/// Runs a command once, with our own input and outputs. A stop signal ends it and everything that it started.
+/// Runs a command once, with our own input and outputs. A stop signal ends the command and everything that it started.
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     attended(job, Spec::new(job.argv), stop, tell).map(|(run, _)| run)
 }
 
-/// Like [`run`], for repeated runs: its input starts again from the beginning if it is a file, otherwise it is empty; its output is discarded.
+/// Like [`run`], for repeated runs. Input from a file is read from its beginning again; otherwise, the input is empty.
+/// Output is discarded.
 pub fn run_silent(job: &Job, input: &mut SharedInput, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let stdin = if input.again() { Input::Inherit } else { Input::Null };
     let nowhere = Spec { stdin, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
     attended(job, nowhere, stop, tell).map(|(run, _)| run)
 }
 
-/// Like [`run_silent`], with its standard error, of which this many bytes are saved.
+/// Like [`run_silent`], but also captures up to this many bytes of standard error.
 pub fn run_heard(
     job: &Job,
     input: &mut SharedInput,
@@ -147,9 +150,10 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let others_sampled =
         watch.accesses.as_mut().map(|accesses| accesses.of_others(&pids_of(&seen))).unwrap_or_default();
     let clock = clock(&reading, cpufreq, seen.looks.all);
-    // One child was waited for, so one has ended.
+    // One child was waited for, so one result exists.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
-    // Looks may miss a short second thread: only a use of hardly more than one CPU is due to the clocks' disagreement.
+    // Samples may miss a short-lived second thread. Only CPU use slightly above one CPU can be due to the difference of
+    // the clocks.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
@@ -179,8 +183,8 @@ fn count(pid: i32, events: bool) -> Option<Counters> {
     (set == Set::Full || events).then(|| Counters::open(target, set))
 }
 
-/// Subtracts a child's CPU time before its program started from its total, which cannot exceed what this many threads can use in the time. Its
-/// wall time begins after that.
+/// Subtracts the CPU time that a child used before its program started. The result is limited to the CPU time that this
+/// many threads can use during the wall time, which starts with the program.
 fn leave_out(had: &Had, ended: &mut Ended, at_once: usize) {
     let usage = &mut ended.usage;
     let used = usage.user + usage.system;
@@ -202,7 +206,7 @@ fn usable(job: &Job) -> usize {
     job.cpus.map(CpuList::len).or_else(|| pin::allowed().map(|cpus| cpus.len())).unwrap_or(usize::MAX).max(1)
 }
 
-/// Why events are missing. If none can be counted, our own restrictions do not concern the command.
+/// The reasons for missing events. If no event can be counted, restrictions that we imposed ourselves are not listed.
 fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     if counters.is_empty() {
         let own = Counters::open(Target::ThisThread, Set::Software);
@@ -213,8 +217,8 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     counters.refused().to_vec()
 }
 
-/// The clock from its best source: the PMU, the kernel, or (for runs long enough to look) a chain of adds just after the end, which shows the
-/// clock of this core, not of the command's core.
+/// The clock from the best available source: the PMU, the kernel, or (for runs long enough to be sampled) a chain of
+/// adds right after the end, which shows the clock of this core, not of the command's core.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
     let counted = reading.get("cycles").zip(reading.get("task-clock"));
     if let Some((cycles, time)) = counted
@@ -232,16 +236,16 @@ fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, 
 struct Watch<'a> {
     sampler: Sampler,
     first: bool,
-    /// The machine when the command's threads were first looked at.
+    /// The machine's counters when the command's threads were first sampled.
     before: Option<Look>,
     samples: Option<Hierarchy<'a>>,
     accesses: Option<Accesses>,
-    /// When its threads are looked at again.
+    /// Time of the next sample of its threads.
     look_at: Instant,
     tell: Tell<'a>,
 }
 
-/// The processes whose threads were looked at.
+/// The processes whose threads were sampled.
 fn pids_of(seen: &Seen) -> Vec<i32> {
     let pids: BTreeSet<i32> = seen.threads.iter().map(|thread| thread.pid).collect();
     pids.into_iter().collect()

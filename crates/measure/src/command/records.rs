@@ -1,5 +1,5 @@
-//! Runs of a command as measurements. Results without a separate metric (its end, its waits, the machine's activity meanwhile) are in the details
-//! of `workload.time`.
+//! Converts runs of a command to measurements. Results without a separate metric (the command's exit, its waits, the
+//! machine's activity) are in the details of `workload.time`.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
 use crate::tasks::thread_waits;
 use os::child::Exit;
 
-/// The name of a command's own time among workloads.
+/// The workload name of a command's time.
 const WORKLOAD: &str = "command";
 /// Maximum number of threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
-/// With this many samples, the share of idle samples gives the idle time to within a tenth.
+/// Number of samples with which the share of idle samples estimates the idle time to within 10 %.
 const ENOUGH_LOOKS: u64 = 20;
 
-/// Processes other than the named ones.
+/// The number of processes other than the named ones.
 fn below(run: &Run) -> u64 {
     if run.attached.is_empty() {
         return 0;
@@ -28,25 +28,26 @@ fn below(run: &Run) -> u64 {
     pids.iter().filter(|pid| !run.attached.contains(pid)).count() as u64
 }
 
-/// Unsampled threads are reported above this share of a command's CPU time: a tenth, which the last sample before each thread's end may miss.
+/// Unsampled threads are reported if they used more than this share of a command's CPU time. Less may be missed between
+/// a thread's last sample and its end.
 const UNSEEN: f64 = 0.1;
-/// Below these CPU seconds, the ends of threads alone exceed that share.
+/// Minimum CPU seconds: below this, the time between a thread's last sample and its end can exceed that share.
 const LEAST_USED: f64 = 0.2;
 
 /// A value of one run.
 type Of<T> = fn(&T) -> f64;
 
-/// Runs as written to a record.
+/// Runs in the form written to a record.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
-    /// What was measured.
+    /// The measurements.
     pub measurements: Vec<Measurement>,
-    /// What was not measured, and why.
+    /// Unmeasured items, with the reasons.
     pub coverage: Vec<Coverage>,
 }
 
 impl Figures {
-    /// The same as results of a workload of this name, which has this number (from 1) among several alternating
+    /// Converts these to results of the workload with this name and this number (from 1) among several alternating
     /// commands.
     pub fn in_turn(mut self, workload: &str, turn: usize) -> Self {
         for m in &mut self.measurements {
@@ -59,7 +60,7 @@ impl Figures {
     }
 }
 
-/// A run's CPU seconds, and those of seen threads.
+/// A run's CPU seconds, and those of sampled threads.
 fn cpu_seconds(run: &Run) -> (f64, f64) {
     let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
     (run.ended.usage.user + run.ended.usage.system, seen)
@@ -69,7 +70,7 @@ fn place() -> Labels {
     Labels::new().with_label(Label::Workload, WORKLOAD)
 }
 
-/// Seconds of one run by state.
+/// Seconds of one run, by state.
 struct Times {
     user: f64,
     system: f64,
@@ -83,14 +84,15 @@ fn times(run: &Run) -> Times {
     let (user, system) = (run.ended.usage.user, run.ended.usage.system);
     let runnable = run.seen.threads.iter().map(|thread| thread.runnable_ns).sum::<u64>() as f64 / 1e9;
     let wall = run.ended.wall.as_secs_f64();
-    // One thread is in one state at a time; the clocks of the kernel's accounts begin and end beside ours.
+    // One thread is in one state at a time; the kernel's accounting starts and ends at slightly different times than
+    // ours.
     let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
-    // Exact for one thread; for several only a lower bound, and looks are better.
+    // Exact for one thread; for several threads, only a lower bound, and samples are better.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
-    // The rest also includes what unseen threads waited for a CPU: only looks separate the two.
+    // The rest also includes the time for which unsampled threads waited for a CPU; only samples separate the two.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
     let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
@@ -101,13 +103,14 @@ fn times(run: &Run) -> Times {
     Times { user, system, runnable, off_cpu, blocked }
 }
 
-/// Whether almost never more than one thread of a command ran or was ready.
+/// Whether more than one thread of a command was almost never running or ready at the same time.
 fn one_at_a_time(run: &Run) -> bool {
     let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
     busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1
 }
 
-/// The runs of one command, at least one, as measurements and coverage. `cpus` is the number of CPUs on which it might run.
+/// Converts the runs of one command, at least one, to measurements and coverage. `cpus` is the number of CPUs on which
+/// it may run.
 pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     let mut figures = Figures::default();
     let Some(typical) = typical(runs) else { return figures };
@@ -155,20 +158,21 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     figures
 }
 
-/// Most kernels divide a program's time from the kernel's by what ran at each timer tick, 100 to 1,000 times per second: in
-/// a shorter time than this, seconds, each tick weighs too much.
+/// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by what runs at each timer
+/// tick, 100 to 1,000 times per second; in a shorter time, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "stat-few-ticks",
-    "the user/system split is sampled at timer ticks, too few in so short a run; the sum is exact",
+    "the user/system split is sampled at timer ticks, which are too few in such a short run; the sum is exact",
 );
 
-/// If the end is detected later than this, seconds, and by more than this share of the run, the time is unreliable.
+/// The time is unreliable if the end is detected later than this, in seconds, and the delay also exceeds this share of
+/// the run.
 const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
 const ENDED_UNSEEN: Template = Template::new(
     "stat-ended-unseen",
-    "up to {late} too long: linespeed was stopped, or had no CPU, when the command ended",
+    "up to {late} too long: linespeed was stopped, or had no CPU, when the command exited",
 );
 
 /// The run with the median time.
@@ -226,7 +230,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
     if !waits.is_empty() {
         all.set_parts(detail::WAITS, &waits);
     }
-    // If runs alternated between changed surroundings, only the first was sampled.
+    // If runs alternated between different conditions, only the first run was sampled.
     let sampled = || runs.iter().filter_map(|run| run.sampled.as_ref()).max_by_key(|sampled| sampled.samples);
     if let Some(sampled) = typical.sampled.as_ref().or_else(sampled) {
         all.set_parts(detail::SAMPLED, sampled);
@@ -254,7 +258,7 @@ fn end(exit: Exit) -> RunEnd {
     }
 }
 
-/// The counters of the runs.
+/// Adds the counter values of the runs.
 fn counted(runs: &[Run], figures: &mut Figures) {
     let mut events: Vec<&'static str> = Vec::new();
     for count in runs.iter().flat_map(|run| &run.reading.counts) {
@@ -262,8 +266,8 @@ fn counted(runs: &[Run], figures: &mut Figures) {
             events.push(count.event);
         }
     }
-    // Only the kernel's accounts separate the kinds of switches; their sum is also from there, or they would
-    // contradict.
+    // Only the kernel's accounting separates the kinds of switches. Their sum is also taken from there, to avoid
+    // contradictions.
     events.retain(|event| *event != "context-switches");
     for event in events {
         let all: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
@@ -285,7 +289,7 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
     }
 }
 
-/// The kernel's accounting of each process, if counters did not count it.
+/// Adds the kernel's accounting of each process for events that were not counted.
 fn accounted(runs: &[Run], figures: &mut Figures) {
     let events: [(&str, Of<Run>); 7] = [
         ("task-clock", |run| (run.ended.usage.user + run.ended.usage.system) * 1e9),
@@ -316,7 +320,8 @@ fn has(figures: &Figures, event: &str) -> bool {
     figures.measurements.iter().any(|m| m.labels.word(Label::Event) == Some(event))
 }
 
-/// Migrations from the kernel's counts of each thread, if they were not counted otherwise and all threads were sampled.
+/// Adds migrations from the kernel's counts of each thread, if they were not counted otherwise and all threads were
+/// sampled.
 fn moved(runs: &[Run], figures: &mut Figures) {
     const EVENT: &str = "cpu-migrations";
     if has(figures, EVENT) {
@@ -327,8 +332,8 @@ fn moved(runs: &[Run], figures: &mut Figures) {
         figures.measurements.push(count(EVENT, samples, "sched"));
     } else {
         let reason =
-            text!("migrations are counted for sampled threads only, and some threads were never sampled");
-        let remedy = text!("--perf-format counts all of them, at the cost of a slower start");
+            text!("migrations are counted only for sampled threads, and some threads were never sampled");
+        let remedy = text!("--perf-format counts all migrations, at the cost of a slower start");
         figures.coverage.push(Coverage::skipped("counter cpu-migrations", reason).with_remedy(remedy));
     }
 }
@@ -342,8 +347,8 @@ fn moves(run: &Run) -> Option<f64> {
     run.seen.threads.iter().map(|thread| thread.migrations.map(|moves| moves as f64)).sum()
 }
 
-/// Faults without a disk: the count minus those with one, otherwise the kernel's account, which includes those of the
-/// copy of this process that became the command.
+/// Minor faults: the counted faults minus major ones, or else the kernel's accounting, which includes faults between
+/// fork and exec.
 fn minor_faults(run: &Run) -> f64 {
     let accounts = &run.ended.usage;
     match run.reading.get("page-faults") {
@@ -389,12 +394,12 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     }
     if runs.iter().all(|run| run.seen.looks.all == 0) {
         let reason = text!(
-            "the command ended before its threads were first sampled, after {delay}",
+            "the command exited before its threads were first sampled, after {delay}",
             delay = text::Value::Figure(crate::tasks::FIRST.as_secs_f64() * 1e3, "ms")
         );
         figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
-        let reason = text!("too many threads to sample them all; only the first ones are included");
+        let reason = text!("too many threads to sample all of them; only the first ones are included");
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();
@@ -404,21 +409,21 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let remedy = text!("run as the user of the process, or as root");
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
-    // Threads that begin and end between two looks: their CPU time is known from the kernel's sums over ended ones, but
-    // not what they waited for.
+    // For threads that start and end between two samples, the CPU time is known from the kernel's totals of ended
+    // threads, but not their wait reasons.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
     if unseen > UNSEEN && runs.iter().all(|run| run.seen.looks.all > 0) {
         let reason = text!(
             "stat-short-threads-unseen",
-            "{share} of CPU time belongs to threads that ended between two samples: \
-             their run-queue delay is not included",
+            "{share} of CPU time belongs to threads that exited between two samples: their run-queue delay is not \
+             included",
             share = text::Value::Share(unseen)
         );
         figures.coverage.push(Coverage::degraded("runnable", reason));
     }
 }
 
-/// The share of a run's CPU time in unsampled threads.
+/// The share of a run's CPU time used by unsampled threads.
 fn unseen_share(run: &Run) -> f64 {
     let (used, seen) = cpu_seconds(run);
     if used > LEAST_USED { (1.0 - seen / used).clamp(0.0, 1.0) } else { 0.0 }

@@ -1,4 +1,4 @@
-//! Standard input shared by several runs of a command: each reads a file from the same place.
+//! Standard input shared by several runs of a command: each run reads a file from the same position.
 
 use std::fs::File;
 use std::io::{IsTerminal, Seek, SeekFrom};
@@ -7,11 +7,11 @@ use std::os::fd::AsFd;
 /// The input of several runs of a command.
 #[derive(Debug)]
 pub enum SharedInput {
-    /// Each from its beginning.
+    /// A file, which each run reads from the same position.
     File(File, u64),
-    /// The rest of earlier runs: whether there was anything.
+    /// A pipe, of which each run reads what earlier runs left; and whether it contained data.
     Pipe(bool),
-    /// One run, or a terminal.
+    /// A terminal, or input for a single run.
     Other,
 }
 
@@ -22,7 +22,7 @@ impl SharedInput {
         if all < 2 || stdin.is_terminal() {
             return Self::Other;
         }
-        // The copy shares its position with what the command is given.
+        // The copy shares its file position with the command's input.
         let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self::Other };
         let mut file = File::from(copy);
         match file.stream_position() {
@@ -31,7 +31,8 @@ impl SharedInput {
         }
     }
 
-    /// Before another run: rewinds to where the first began. Returns whether there is something to read again.
+    /// Prepares another run: rewinds to the position where the first run began. Returns whether there is data to read
+    /// again.
     pub fn again(&mut self) -> bool {
         self.before(1);
         matches!(self, Self::File(..))
@@ -42,10 +43,11 @@ impl SharedInput {
         matches!(self, Self::Pipe(_)) && poll_input() & libc::POLLIN != 0
     }
 
-    /// Before run `number`, counted from 0: rewinds to where the first began. Returns whether a pipe has nothing left for it.
+    /// Prepares run `number`, counted from 0: rewinds to the position where the first run began. Returns whether a pipe
+    /// has no data left for this run.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
-            // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
+            // The position could be read, so it can be set; if the file no longer exists, the command will report that.
             Self::File(file, at) if number > 0 => {
                 let _ = file.seek(SeekFrom::Start(*at));
             }
@@ -63,10 +65,10 @@ fn is_used_up() -> bool {
     state & libc::POLLHUP != 0 && state & libc::POLLIN == 0
 }
 
-/// What a reader can currently get from standard input.
+/// The current poll events of standard input.
 fn poll_input() -> libc::c_short {
     let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one structure of this function's own, and no waiting.
+    // SAFETY: the structure is local to this function, and the call does not block.
     let reported = unsafe { libc::poll(&mut asked, 1, 0) };
     if reported == 1 { asked.revents } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! What a person would see go wrong in what stat says of a command.
+//! Tests the results that `stat` reports for a command.
 
 use super::*;
 use crate::tasks::{Thread, Waiting};
@@ -73,7 +73,7 @@ fn switches_and_faults_are_there_with_or_without_counters() {
         assert!(value(&figures, "counter.count", (Label::Event, event)) >= 0.0);
     }
     assert!(value(&figures, "counter.count", (Label::Event, "page-faults")) > 0.0);
-    // Each figure has a sample of each run, and is one of the metrics.
+    // Each result has one sample per run, and belongs to a known metric.
     assert!(figures.measurements.iter().all(|m| m.labels.get(Label::Thread).is_some() || m.summary.n == 2));
     let names: Vec<_> = figures.measurements.iter().map(|m| m.labels.clone()).collect();
     assert!((0..names.len()).all(|at| {
@@ -146,7 +146,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     };
     assert!((reported(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
     assert!((reported(&run, "runnable") - 2.8).abs() < 1e-9, "{}", reported(&run, "runnable"));
-    // All of its threads were looked at to their ends: the rest is what they waited for something else.
+    // All of its threads were sampled until their ends: the rest is time waiting for something else.
     run.seen.threads[0].on_cpu_ns = 1_000_000_000;
     run.seen.looks.idle = 60;
     assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
@@ -166,19 +166,19 @@ fn what_threads_are_blocked_for_is_summed_where_all_were_looked_at() {
     let job = Job { argv: &argv, cpus: None, env: &[], events: false, samples: None, guard: None };
     let all = |run: &Run| figures(std::slice::from_ref(run), &job, 2);
     let blocked = |run: &Run| value(&all(run), "workload.cpu_time", (Label::State, "blocked"));
-    // One works all the time: none of it is time in which nothing was ready.
+    // One thread works all the time, so there was always a ready thread.
     assert_eq!(
         (blocked(&run), value(&all(&run), "workload.cpu_time", (Label::State, "off-cpu"))),
         (7.5, 0.0)
     );
-    // Threads that nobody looked at may have been blocked, too.
+    // Unsampled threads may also have been blocked.
     run.seen.threads.remove(0);
     let untold = all(&run).measurements;
     let state = |m: &record::Measurement| {
         m.labels.word(Label::State) == Some("blocked") && m.labels.get(Label::Thread).is_none()
     };
     assert!(!untold.iter().any(state), "{untold:?}");
-    // Processes that a watched one has started are told.
+    // Processes started by a watched process are reported.
     run.attached = vec![2];
     assert_eq!(all(&run).measurements[0].detail.get(record::detail::THREADS_SEEN).unwrap().below, 1);
 }

@@ -1,17 +1,17 @@
-//! `perf_event_open` itself: the attribute block as the kernel reads it, the call, the controls of an open event.
-//! Layout, bits and numbers are from `include/uapi/linux/perf_event.h`, a stable interface.
+//! The `perf_event_open` interface: the attribute block read by the kernel, the call, and the controls of an open
+//! event. Layout, bits and numbers are from `include/uapi/linux/perf_event.h`, a stable interface.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// `PERF_TYPE_SOFTWARE`: events of the kernel's own.
+/// `PERF_TYPE_SOFTWARE`: the kernel's software events.
 pub(super) const TYPE_SOFTWARE: u32 = 1;
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const FORMAT_TIMES: u64 = 1 | 2;
-/// `PERF_FORMAT_GROUP`: one read gives all events of a group, counted over the same time.
+/// `PERF_FORMAT_GROUP`: one read returns all events of a group, counted over the same time.
 const FORMAT_GROUP: u64 = 8;
-/// `PERF_FLAG_PID_CGROUP`: the process argument is an open folder of a cgroup.
+/// `PERF_FLAG_PID_CGROUP`: the PID argument is the descriptor of a cgroup directory.
 const FLAG_CGROUP: libc::c_ulong = 4;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const FLAG_CLOEXEC: libc::c_ulong = 8;
@@ -21,7 +21,7 @@ const IOC_ENABLE: u32 = 0x2400;
 const IOC_DISABLE: u32 = 0x2401;
 
 /// `struct perf_event_attr` up to `config2` (`PERF_ATTR_SIZE_VER1`, 72 bytes). The kernel assumes zeros after it, so
-/// that kernels from 2.6.33 on read the same block.
+/// that Linux 2.6.33 and later read the same block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attr {
@@ -38,7 +38,7 @@ pub(super) struct Attr {
     pub config2: u64,
 }
 
-/// An event in the kernel's numbers: the attribute's `type` and its three `config` words.
+/// The kernel's encoding of an event: the attribute's `type` and its three `config` words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Code {
     pub kind: u32,
@@ -47,29 +47,29 @@ pub(super) struct Code {
     pub config2: u64,
 }
 
-/// How to count an event.
+/// The mode in which an event is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
-    /// Waits for an enable. In a group only the leader does; its members follow it.
+    /// Starts disabled. In a group, only the leader does; its members follow it.
     pub disabled: bool,
-    /// Threads and processes started later are also counted.
+    /// Also counts threads and processes started later.
     pub inherit: bool,
-    /// On the PMU whenever the thread runs, or in error. Leaders only.
+    /// Stays on the PMU whenever the thread runs; otherwise, it is in an error state. Leaders only.
     pub pinned: bool,
-    /// Is enabled when the thread calls exec. Leaders only.
+    /// Enabled when the thread calls exec. Leaders only.
     pub enable_on_exec: bool,
-    /// Excludes kernel and hypervisor: all that an ordinary user may count if `perf_event_paranoid` is 2.
+    /// Excludes kernel and hypervisor: required for unprivileged users if `perf_event_paranoid` is 2.
     pub user_only: bool,
     /// Excludes user mode.
     pub kernel_only: bool,
-    /// Excludes virtual machines run by this thread: some PMUs (Apple's) accept nothing else.
+    /// Excludes virtual machines run by this thread. Some PMUs (Apple's) require this.
     pub exclude_guest: bool,
-    /// One read of the leader gives the group.
+    /// One read of the leader returns the whole group.
     pub group: bool,
 }
 
 impl Attr {
-    /// The block for `code` counted in `mode`.
+    /// The block for counting `code` in `mode`.
     pub(super) fn new(code: Code, mode: Mode) -> Self {
         let bits = [
             (mode.disabled, 0),
@@ -97,16 +97,18 @@ impl Attr {
 /// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER`: the
 /// content of a sample, in this order.
 const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12 | 1 << 13;
-/// Bytes of the stack, from its pointer on: what most unoptimized functions have there.
+/// Bytes of the stack, from the stack pointer on: enough for most unoptimized functions.
 const STACK: u32 = 512;
-/// `comm` and `comm_exec`: a record where a process begins another program (Linux 3.16); `task`: one where it starts another process.
+/// `comm` and `comm_exec`: a record when a process starts another program (Linux 3.16); `task`: a record when it starts
+/// another process.
 const NOTE_TASKS: u64 = 1 << 9 | 1 << 24 | 1 << 13;
 /// `exclude_idle`.
 const NOT_IDLE: u64 = 1 << 7;
-/// `PERF_COUNT_SW_CPU_CLOCK`: a timer of the kernel's own, which needs no PMU.
+/// `PERF_COUNT_SW_CPU_CLOCK`: a kernel timer that needs no PMU.
 const CPU_CLOCK: u64 = 0;
 
-/// `struct perf_event_attr` up to `sample_stack_user` and what fills its word (`PERF_ATTR_SIZE_VER3`, 96 bytes; Linux 3.7).
+/// `struct perf_event_attr` up to `sample_stack_user` and the rest of its word (`PERF_ATTR_SIZE_VER3`, 96 bytes; Linux
+/// 3.7).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SampleAttr {
@@ -118,8 +120,8 @@ pub(super) struct SampleAttr {
 }
 
 impl SampleAttr {
-    /// A sample of these registers of user mode each `period` ns, while the CPU is in user mode, or with `in_kernel` also in the
-    /// kernel; never of an idle CPU.
+    /// Samples these user-mode registers every `period` ns while the CPU is in user mode, or, with `in_kernel`, also in
+    /// the kernel. Idle CPUs are never sampled.
     pub(super) fn new(period: u64, registers: u64, in_kernel: bool) -> Self {
         let code = Code { kind: TYPE_SOFTWARE, config: CPU_CLOCK, ..Code::default() };
         let mut counting = Attr::new(code, Mode { user_only: !in_kernel, ..Mode::default() });
@@ -131,14 +133,14 @@ impl SampleAttr {
     }
 }
 
-/// Whose events are counted.
+/// The scope in which events are counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose<'a> {
     /// Events of this thread (0: the caller) on any CPU.
     Thread(i32),
     /// All events on this CPU.
     Cpu(u32),
-    /// Events of this cgroup, by its open folder, on this CPU.
+    /// Events of this cgroup, given by its open directory, on this CPU.
     GroupOnCpu(BorrowedFd<'a>, u32),
 }
 
@@ -152,7 +154,7 @@ pub(super) fn open_sampling(attr: &SampleAttr, whose: Whose) -> io::Result<Owned
     open_block(std::ptr::from_ref(attr).cast(), whose, None)
 }
 
-/// `attr`: a live block, whose second word is its size.
+/// `attr`: a valid block, whose second word is its size.
 fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
     let (pid, cpu, flags) = match whose {
@@ -160,18 +162,19 @@ fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>)
         Whose::Cpu(cpu) => (-1, cpu as i32, FLAG_CLOEXEC),
         Whose::GroupOnCpu(folder, cpu) => (folder.as_raw_fd(), cpu as i32, FLAG_CLOEXEC | FLAG_CGROUP),
     };
-    // SAFETY: the kernel reads as many bytes of the block as its size says, which is that of its type; the other arguments are numbers.
+    // SAFETY: the kernel reads as many bytes of the block as its size field says, which is the size of its type; the
+    // other arguments are integers.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attr, pid, cpu, leader, flags) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call returned a descriptor that nobody else has.
+    // SAFETY: the call returned a descriptor that has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
-/// Whether the kernel has the call. User-mode emulators and kernels built without it lack it.
+/// Whether the kernel supports the call. User-mode emulators and kernels built without it do not.
 pub(super) fn exists() -> bool {
-    // SAFETY: without an attribute block the call does nothing but fail.
+    // SAFETY: without an attribute block, the call only fails.
     let code = unsafe {
         libc::syscall(libc::SYS_perf_event_open, std::ptr::null::<Attr>(), 0, -1, -1, FLAG_CLOEXEC)
     };
@@ -179,22 +182,22 @@ pub(super) fn exists() -> bool {
 }
 
 fn control(fd: &OwnedFd, request: u32) {
-    // SAFETY: these requests take no memory. They fail on nothing but a wrong descriptor or an event in error, which
-    // the next read shows.
+    // SAFETY: these requests take no memory. They fail only for a wrong descriptor or an event in error, which the next
+    // read shows.
     unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, 0) };
 }
 
-/// Enables an event, and the group that it leads.
+/// Enables an event and the group that it leads.
 pub(super) fn enable(fd: &OwnedFd) {
     control(fd, IOC_ENABLE);
 }
 
-/// Stops an event, and the group that it leads.
+/// Stops an event and the group that it leads.
 pub(super) fn disable(fd: &OwnedFd) {
     control(fd, IOC_DISABLE);
 }
 
-/// Reads 64-bit words; returns how many. A pinned event without a free counter returns nothing.
+/// Reads 64-bit words and returns their number. A pinned event without a free counter returns nothing.
 pub(super) fn read(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the given number of bytes into a live slice.
     let bytes = unsafe { libc::read(fd.as_raw_fd(), words.as_mut_ptr().cast(), size_of_val(words)) };

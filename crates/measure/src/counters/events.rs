@@ -1,7 +1,7 @@
-//! The events with the same name in every kernel, by perf's names, and the groups in which they are counted.
+//! The events that have the same name in every kernel, by perf's names, and the groups in which they are counted.
 //!
-//! A group is counted as a whole or not at all, so both sides of a ratio belong in one. It must fit the smallest PMU in
-//! use (four counters, one of which a watchdog may hold), so no group is larger than a pair.
+//! A group is counted as a whole or not at all, so both sides of a ratio belong in one group. It must fit the smallest
+//! PMU in use (four counters, one of which a watchdog may use), so no group has more than two events.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ pub struct Event {
     /// The kernel's numbers.
     kind: u32,
     config: u64,
-    /// Its names in Arm's PMUs.
+    /// Its names on Arm PMUs.
     #[serde(default)]
     arm: Vec<&'static str>,
 }
@@ -29,7 +29,7 @@ struct Table {
     event: Vec<Event>,
 }
 
-/// Every such event.
+/// All such events.
 pub static EVENTS: LazyLock<Vec<Event>> = LazyLock::new(|| {
     let table = toml::from_str(include_str!("events.toml"));
     table.map(|table: Table| table.event).unwrap_or_default()
@@ -51,11 +51,11 @@ pub(super) const HARDWARE_GROUPS: &[&[&str]] = &[
 /// The events of IPC.
 pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 
-/// Software events need no counter: one group, one read.
+/// Software events need no hardware counter, so they form one group with one read.
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
-/// Software events that a process's accounts (`wait4`) lack, or count from before the start of its program.
+/// Software events that a process's accounting (`wait4`) lacks, or counts from before the start of its program.
 pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
 
 /// The event with this name.
@@ -64,23 +64,23 @@ pub fn find(name: &str) -> Option<&'static Event> {
 }
 
 impl Event {
-    /// The kernel's number on a machine with one kind of core.
+    /// The kernel's encoding on a machine with one kind of core.
     pub(super) fn code(&self) -> Code {
         Code { kind: self.kind, config: self.config, ..Code::default() }
     }
 
-    /// The number on one of several units of an x86 machine: the unit's in the upper half of `config`
+    /// The encoding for one of several units of an x86 machine: the unit's number is in the upper half of `config`
     /// (`PERF_PMU_TYPE_SHIFT`, since Linux 5.13).
     pub(super) fn on_unit(&self, unit: u32) -> Code {
         Code { config: self.config | u64::from(unit) << 32, ..self.code() }
     }
 
-    /// Arm's own names; the first that a unit has is used.
+    /// Arm's names; the first one that a unit supports is used.
     pub(super) fn arm_names(&self) -> &[&'static str] {
         &self.arm
     }
 
-    /// Whether the kernel counts it, on every machine; the others need a PMU.
+    /// Whether the kernel counts it on every machine; all other events need a PMU.
     pub(super) fn is_software(&self) -> bool {
         self.kind == attr::TYPE_SOFTWARE
     }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(config("LLC-load-misses"), 0x1_0002);
         assert_eq!(config("iTLB-load-misses"), 0x1_0004);
         assert_eq!(config("branch-misses"), 5);
-        // An Alder Lake's small cores: unit 10.
+        // The small cores of Alder Lake: unit 10.
         assert_eq!(find("instructions").unwrap().on_unit(10).config, 0xa_0000_0001);
     }
 }

@@ -1,5 +1,5 @@
-//! Opens events in groups, with fallbacks: user mode only if counting the kernel is refused, single events if a group does not fit, the remaining
-//! events if one is missing.
+//! Opens events in groups, with fallbacks: only user mode if counting the kernel is refused, single events if a group
+//! does not fit, the remaining events if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,31 +14,31 @@ use super::reading::{Row, Tally};
 use super::refusal::{self, Scope, Surroundings};
 use super::top_down::Planned;
 
-/// Most events in one group; no set has more than six.
+/// Maximum number of events in one group; no set has more than six.
 const MOST: usize = 16;
-/// Retries of a read if a thread starts or ends at that moment (`ECHILD`).
+/// Maximum number of retries of a read if a thread starts or ends at that moment (`ECHILD`).
 const RETRIES: usize = 16;
 
 /// Events to count together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wish {
-    /// Names and numbers.
+    /// Names and encodings.
     pub events: Vec<(&'static str, Code)>,
-    /// Whether to keep it on the PMU all the time.
+    /// Whether to keep the group on the PMU all the time.
     pub pinned: bool,
 }
 
 impl Wish {
-    /// The events of these names, numbered for a machine with one kind of core (or for the kernel's own events).
+    /// The events with these names, encoded for a machine with one kind of core (or for software events).
     pub(super) fn plain(names: &[&str]) -> Self {
         let events = names.iter().filter_map(|name| events::find(name));
         Self { events: events.map(|event| (event.name, event.code())).collect(), pinned: false }
     }
 
-    /// The same on one of several kinds of core. `lookup` finds a unit's own number for Arm's names.
+    /// The same for one of several kinds of core. `lookup` finds a unit's encoding for Arm's names.
     pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
         let code = |event: &Event| {
-            // Arm's kernels did not always accept the extended form; all accept their own names.
+            // Arm kernels did not always accept the extended form, but all accept their own names.
             if cfg!(target_arch = "x86_64") {
                 return Some(event.on_unit(unit.kind));
             }
@@ -55,7 +55,7 @@ impl From<&Vec<Planned>> for Wish {
     }
 }
 
-/// Open events counted together; the first leads.
+/// Open events that are counted together; the first is the leader.
 #[derive(Debug)]
 pub(super) struct Group {
     members: Vec<(&'static str, OwnedFd)>,
@@ -96,7 +96,7 @@ impl Group {
     }
 }
 
-/// A pinned group without a free counter is in error, and reads as nothing.
+/// A pinned group without a free counter, whose reads return nothing.
 const TAKEN: Template =
     Template::new("counters-taken", "not counted: another program has exclusive use of the CPU's counters");
 
@@ -114,16 +114,17 @@ fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     result
 }
 
-/// The mode of counting, determined with the first event and kept for the rest, so that all are counted alike.
+/// The mode of counting, determined with the first event and used for the rest, so that all are counted in the same
+/// way.
 pub(super) struct Opener<'a> {
     whose: Whose<'a>,
     scope: Scope,
     here: &'a Surroundings,
-    /// `user_only` in it means that the kernel allows no more.
+    /// The current mode; `user_only` means that the kernel allows only user mode.
     wanted: Mode,
     /// Whether the caller wants hardware events in user mode only.
     user_asked: bool,
-    /// Whether an event has been opened, so that the mode is fixed.
+    /// Whether an event has been opened, which fixes the mode.
     settled: bool,
     pub(super) groups: Vec<Group>,
     pub(super) refused: Vec<(&'static str, Text)>,
@@ -154,7 +155,7 @@ impl<'a> Opener<'a> {
             let leader = members.first().map(|(_, fd)| fd);
             match self.open_one(code, leader, wish.pinned) {
                 Ok(fd) => members.push((event, fd)),
-                // It may fit a group of its own.
+                // It may fit a separate group.
                 Err(error) if leader.is_some() && is(&error, &[libc::EINVAL]) => alone.push((event, code)),
                 Err(error) => self.refuse(event, self.here.explain(&error, self.scope).reason),
             }
@@ -168,7 +169,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Why the first unavailable event of `wish` is unavailable; nothing stays open.
+    /// The reason for the first unavailable event of `wish`; no event stays open.
     pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Unavailable> {
         if let Some(refusal) = self.here.without_unit() {
             return Some(refusal);
@@ -185,7 +186,8 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Whether to count only user mode for an event. For the kernel's own events this leaves nothing, or half, so only if necessary.
+    /// Whether to count only user mode for an event. For software events, this would count little or nothing, so it is
+    /// done only if necessary.
     fn user_mode(&self, mode: Mode, software: bool) -> bool {
         mode.user_only || self.user_asked && !software
     }
@@ -196,7 +198,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Why `event` need not be tried.
+    /// The known reason why `event` would fail, if any.
     fn known_refusal(&self, event: &str) -> Option<Text> {
         if let Some(refusal) = self.here.without_call() {
             return Some(refusal.reason);
@@ -210,7 +212,8 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Opens one event. Until the first has been opened, requests are reduced step by step: without the kernel, without guests.
+    /// Opens one event. Until the first event has been opened, requests are reduced step by step: first without the
+    /// kernel, then without guests.
     fn open_one(&mut self, code: Code, leader: Option<&OwnedFd>, pinned: bool) -> io::Result<OwnedFd> {
         let lead = leader.is_none();
         let try_mode = |mode: Mode| {
@@ -245,7 +248,7 @@ fn is(error: &io::Error, codes: &[i32]) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// What to request next after `asked` was refused with `error`.
+/// The modes to request next after `asked` was refused with `error`.
 fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only && !asked.kernel_only;
     if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
@@ -259,8 +262,8 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 
-/// Whether cycles and instructions may stay on the PMU all the time: another pair of events must still fit. Small PMUs (four counters, two of
-/// them ours, one used by a watchdog) have no room for that.
+/// Whether cycles and instructions may stay on the PMU all the time. Another pair of events must still fit, which is
+/// not the case on small PMUs (four counters, two of them ours, one used by a watchdog).
 pub(super) fn may_pin() -> bool {
     static PIN: OnceLock<bool> = OnceLock::new();
     *PIN.get_or_init(|| {
@@ -270,7 +273,7 @@ pub(super) fn may_pin() -> bool {
         }
         let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
         opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
-        // The first pair that this PMU has.
+        // The first pair that this PMU supports.
         let pairs = HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2);
         for names in pairs {
             if opener.groups.len() < 2 {
@@ -281,7 +284,7 @@ pub(super) fn may_pin() -> bool {
             return false;
         }
         opener.groups.iter().for_each(Group::enable);
-        // Enabling puts a group on the PMU at once if it fits; the calls themselves take time.
+        // Enabling puts a group on the PMU immediately if it fits; the calls themselves take time.
         opener.groups.iter().rev().for_each(Group::disable);
         let mut tally = Tally::default();
         opener.groups.iter().for_each(|group| group.read(&mut tally));
@@ -316,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_group_that_found_no_counter_has_no_figure_and_says_why() {
-        // A pinned group in error reads as an empty file does.
+        // Reading a pinned group in error returns no data, as for an empty file.
         let mut tally = Tally::default();
         group_of("/dev/null", false).read(&mut tally);
         let reading = tally.reading();

@@ -1,4 +1,4 @@
-//! Counters on the machine that runs the tests, whichever counters it has. If the kernel refuses even its own events, only the
+//! Tests the counters that are available on the test machine. If the kernel refuses even software events, only the
 //! report of that is tested.
 
 use record::Label;
@@ -18,7 +18,7 @@ fn software() -> Option<Counters> {
     Some(counters)
 }
 
-/// Stops counting; what was counted stays.
+/// Stops counting and preserves the counts.
 fn disable(counters: &Counters) {
     counters.groups.iter().rev().for_each(Group::disable);
 }
@@ -33,7 +33,7 @@ fn sleeps_are_switches_and_touched_pages_are_faults() {
     let (pages, page) = (300, mapping::base_page() as usize);
     let memory = Mapping::new(pages * page, Page::Base).unwrap();
     for index in 0..pages {
-        // SAFETY: within the mapping, which nobody else has.
+        // SAFETY: the address is within the mapping, which nothing else uses.
         unsafe { memory.start().add(index * page).write_volatile(1) };
     }
     disable(&counters);
@@ -47,7 +47,7 @@ fn sleeps_are_switches_and_touched_pages_are_faults() {
     }
     let minor = reading.get("minor-faults").unwrap().raw + reading.get("major-faults").unwrap().raw;
     assert_eq!(minor, faults.raw);
-    // Nothing counts after that.
+    // Nothing is counted after that.
     std::thread::sleep(Duration::from_millis(1));
     assert_eq!(counters.read().get("page-faults").unwrap().raw, faults.raw);
 }
@@ -58,7 +58,7 @@ fn before_it_is_enabled_nothing_is_counted_and_a_difference_begins_at_nothing() 
     std::thread::sleep(Duration::from_millis(1));
     assert!(counters.read().get("context-switches").is_none_or(|count| count.raw == 0));
     counters.enable();
-    // An allocator may give memory that was touched before.
+    // An allocator may return memory that was touched before.
     let memory = Mapping::new(1 << 20, Page::Base).unwrap();
     memory.touch(1 << 20);
     assert!(counters.read().get("page-faults").unwrap().raw > 0);
@@ -68,7 +68,7 @@ fn before_it_is_enabled_nothing_is_counted_and_a_difference_begins_at_nothing() 
     assert!(faults(&after) < 100, "{} faults since", faults(&after));
 }
 
-/// A shell that becomes a shell with `children` children as soon as it reads a line.
+/// A shell that, as soon as it reads a line, calls exec to become a shell with `children` children.
 fn waiting_shell(children: u32) -> (std::process::Child, i32) {
     let script = format!("read x; exec sh -c 'i=0; while [ $i -lt {children} ]; do env; i=$((i+1)); done'");
     let child = std::process::Command::new("sh")
@@ -102,17 +102,17 @@ fn faults_of(children: u32, inherit: bool) -> Option<u64> {
 fn a_program_counts_from_its_exec_on_and_its_children_with_it() {
     let Some(alone) = faults_of(20, false) else { return };
     let all = faults_of(20, true).unwrap();
-    // Each child is a process with pages of its own: over 20 faults with any C library.
+    // Each child is a process with separate pages, which means over 20 faults with any C library.
     assert!(all > alone + 20 * 20, "{alone} faults of a shell, {all} with its 20 children");
 }
 
 #[test]
 fn without_descriptors_the_limit_is_named() {
-    // An emulator counts nothing, and its programs cannot be started as this machine's.
+    // An emulator counts nothing, and emulated programs cannot be started directly.
     if software().is_none() {
         return;
     }
-    // The limit is a whole process's, so the test below runs in one of its own.
+    // The limit applies to a whole process, so the test below runs in a separate one.
     let name = "counters::live_tests::with_few_descriptors";
     let program = std::env::current_exe().unwrap();
     let run = format!("ulimit -n 10; exec {} --exact {name} --ignored", program.display());

@@ -1,7 +1,8 @@
-//! Performance counters: `perf_event_open` directly, events in groups, with the share of time that each was counted.
+//! Performance counters, used directly through `perf_event_open`: events in groups, with the share of time for which
+//! each was counted.
 //!
-//! Opening never fails as a whole: refusals by a PMU, the kernel's settings or a container are listed with their reasons ([`Counters::refused`]);
-//! the rest is counted. Without a PMU the kernel's own events remain.
+//! Opening never fails as a whole. Refusals by a PMU, the kernel's settings or a container are listed with their
+//! reasons ([`Counters::refused`]), and the rest is counted. Without a PMU, the software events remain.
 
 mod attr;
 mod events;
@@ -38,23 +39,23 @@ pub use uncore::{Carried, Uncore};
 pub use whole::{CpuCounters, CpuReading};
 pub use wishes::Set;
 
-/// Whose events to count.
+/// The target whose events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// The calling thread's.
+    /// The calling thread.
     ThisThread,
-    /// Those of the thread `pid`: for a process without further threads yet, all of it.
+    /// Events of the thread `pid`, which is the whole process if it has no other threads yet.
     Process {
         /// The process.
         pid: i32,
-        /// Threads and processes that it starts from now on are also counted.
+        /// Whether threads and processes that it starts from now on are also counted.
         inherit: bool,
-        /// Counting begins when it calls exec, so that the parent's preparations are not counted.
+        /// Whether counting begins when it calls exec, so that the parent's preparations are not counted.
         enable_on_exec: bool,
     },
 }
 
-/// Open counters. They count from [`Counters::enable`] (or from exec) on, and are closed when the value is dropped.
+/// Open counters. They start counting at [`Counters::enable`] (or at exec), and are closed on drop.
 #[derive(Debug)]
 pub struct Counters {
     groups: Vec<Group>,
@@ -62,16 +63,16 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens as much of `set` as possible for `target`; see [`Counters::refused`] for the rest.
+    /// Opens as many events of `set` as possible for `target`; see [`Counters::refused`] for the others.
     ///
-    /// Each event costs some microseconds in the kernel. On a machine without other counters, the first event of a thread
-    /// or process costs some milliseconds more: the kernel then patches its scheduler, and undoes that a second after the
-    /// last event is gone.
+    /// Each event costs some microseconds in the kernel. If no other counters are active on the machine, the first
+    /// event of a thread or process costs some milliseconds more, because the kernel patches its scheduler. It reverts
+    /// the patch one second after the last event is closed.
     pub fn open(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, false)
     }
 
-    /// Like [`Counters::open`], for user mode alone: the loop's own instructions, without those of interrupts.
+    /// Like [`Counters::open`], but for user mode only: the loop's own instructions, without those of interrupts.
     pub fn open_user(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, true)
     }
@@ -85,7 +86,7 @@ impl Counters {
         };
         let mut opener =
             Opener::new(Whose::Thread(pid), scope, Mode { user_only, ..wanted }, refusal::surroundings());
-        // 0 and below name no process, but would count the caller or everything.
+        // 0 and negative numbers do not identify a process, but would count the caller or everything.
         if matches!(target, Target::Process { pid: ..=0, .. }) {
             for wish in group_wishes(set) {
                 for (event, _) in wish.events {
@@ -95,7 +96,8 @@ impl Counters {
         } else {
             group_wishes(set).iter().for_each(|wish| opener.open(wish));
         }
-        // One kind of core may count what another does not, and none counts events without a number there.
+        // One kind of core may count events that another does not, and no kind counts events without an encoding for
+        // it.
         for event in named_events(set) {
             if !opener.groups.iter().any(|group| group.has(event)) {
                 opener.refuse(event, refusal::NOT_COUNTED.into());
@@ -106,12 +108,12 @@ impl Counters {
         Counters { refused, groups: opener.groups }
     }
 
-    /// Begins to count.
+    /// Starts counting.
     pub fn enable(&self) {
         self.groups.iter().for_each(Group::enable);
     }
 
-    /// What was counted since the start.
+    /// Reads the counts since the start.
     pub fn read(&self) -> Reading {
         let mut tally = Tally::default();
         self.groups.iter().for_each(|group| group.read(&mut tally));
@@ -123,7 +125,7 @@ impl Counters {
         &self.refused
     }
 
-    /// Whether nothing at all is counted.
+    /// Whether no event is counted.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

@@ -1,5 +1,5 @@
-//! The CPUs' counting units in sysfs (`/sys/bus/event_source/devices`), and how a written event
-//! (`event=0x3c,umask=0x0`) becomes the kernel's words: each unit's `format` folder lists the bits of each term
+//! Reads the CPUs' PMUs in sysfs (`/sys/bus/event_source/devices`), and converts textual events
+//! (`event=0x3c,umask=0x0`) to the kernel's config words. Each unit's `format` directory lists the bits of each term
 //! (`config:0-7,32-35`). Format: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
 
 use std::collections::BTreeMap;
@@ -10,32 +10,33 @@ use record::CpuList;
 
 use super::attr::Code;
 
-/// Where the units are.
+/// The directory of the units.
 pub(super) const DEVICES: &str = "/sys/bus/event_source/devices";
 /// Maximum number of core units read. No machine has more than four kinds of core.
 const MOST: usize = 16;
-/// The longest accepted description of an event; the kernel's own are below 100 characters.
+/// Maximum length of an event description; the kernel's descriptions are below 100 characters.
 const LONGEST: usize = 4096;
 
-/// A core's counting unit. A machine with several kinds of core has one each.
+/// A core PMU. A machine with several kinds of core has one per kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pmu {
-    /// Its folder's name: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
+    /// The name of its directory: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
     pub name: String,
-    /// The number to open its own events with.
+    /// The type number for opening its own events.
     pub kind: u32,
 }
 
-/// The counting units of the cores. Empty: there is none. `None`: sysfs has no information.
+/// The PMUs of the cores. Empty if there is none; `None` if sysfs has no information.
 pub(super) fn core_units(root: &Root) -> Option<Vec<Pmu>> {
     if !root.exists(DEVICES) {
         return None;
     }
-    // Names of x86 first: with hundreds of uncore units, reading each takes longer than everything else here.
+    // x86 names are tried first: with hundreds of uncore units, reading all of them takes longer than everything else
+    // here.
     let known = ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"];
     let mut units: Vec<Pmu> = known.iter().filter_map(|name| unit(root, name)).collect();
     if units.is_empty() && !cfg!(target_arch = "x86_64") || units.is_empty() && !root.is_live() {
-        // Elsewhere a core's unit is one that lists its CPUs in `cpus`; an uncore unit has a `cpumask`.
+        // On other architectures, a core's unit lists its CPUs in `cpus`; an uncore unit has a `cpumask`.
         let is_core = |name: &&String| root.exists(&format!("{DEVICES}/{name}/cpus"));
         let names = root.list(DEVICES);
         units = names.iter().filter(is_core).filter_map(|name| unit(root, name)).take(MOST).collect();
@@ -60,12 +61,12 @@ impl Pmu {
         format!("{DEVICES}/{}/{path}", self.name)
     }
 
-    /// The CPUs on which its counts are read, one per package: an event counts once on each.
+    /// The CPUs on which its counts are read, one per package. Events are counted once on each.
     pub(super) fn cpumask(&self, root: &Root) -> Option<CpuList> {
         root.cpu_list(&self.file("cpumask"))
     }
 
-    /// An event that the unit describes itself, below its `events` folder.
+    /// An event that the unit describes in its `events` directory.
     pub(super) fn event(&self, root: &Root, name: &str) -> Option<Code> {
         let text = root.text(&self.file(&format!("events/{name}")))?;
         self.encode(root, &text)
@@ -77,7 +78,7 @@ impl Pmu {
         scale.filter(|scale| scale.is_finite() && *scale > 0.0).unwrap_or(1.0)
     }
 
-    /// A number among the unit's capabilities, as `slots` of Arm's.
+    /// A numeric capability of the unit, such as `slots` on Arm.
     pub(super) fn capability(&self, root: &Root, name: &str) -> Option<u64> {
         root.text(&self.file(&format!("caps/{name}"))).and_then(|text| number(&text))
     }
@@ -94,8 +95,8 @@ impl Pmu {
     }
 }
 
-/// The terms of an event and their values, if it is in the kernel's documented form; a term without a value is switched on. Terms such as
-/// `period` are left out.
+/// The terms of an event and their values, if it has the kernel's documented form. A term without a value is set to 1.
+/// Terms such as `period` are omitted.
 fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     if text.len() > LONGEST {
         return None;
@@ -112,12 +113,12 @@ fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     text.trim().split(',').map(each).collect()
 }
 
-/// Puts an event's terms into the words, by the text of the unit's format files; `None` if a term is unknown or a value has
-/// more bits than its term.
+/// Encodes an event's terms according to the unit's format files; `None` if a term is unknown or a value has more bits
+/// than its term.
 fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Option<Code> {
     let mut words = [0u64; 3];
     for (term, value) in terms(text)? {
-        // perf's own terms, which no unit has to list.
+        // perf's own terms, which units need not list.
         let raw = ["config", "config1", "config2"].iter().position(|name| *name == term);
         if let Some(word) = raw.filter(|_| !format.contains_key(&term)) {
             words[word] |= value;
@@ -138,7 +139,7 @@ fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Option<Co
     Some(Code { kind, config: words[0], config1: words[1], config2: words[2] })
 }
 
-/// A format file: which word, and which of its bits from the value's lowest on (`config:0-7,32-35`).
+/// Parses a format file: the word, and the bits in it, starting from the value's lowest bit (`config:0-7,32-35`).
 fn field_of(text: &str) -> Option<(usize, Vec<(u32, u32)>)> {
     let (word, bits) = text.trim().split_once(':')?;
     let word = ["config", "config1", "config2"].iter().position(|name| *name == word)?;
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_term_fills_its_bits_even_when_they_lie_apart() {
-        // AMD's 12-bit event number; Linux puts its upper part at bit 32.
+        // AMD's 12-bit event number; Linux stores its upper part at bit 32.
         let amd =
             format(&[("event", "config:0-7,32-35"), ("umask", "config:8-15"), ("cmask", "config:24-31")]);
         let code = encode(4, "event=0x1a0,umask=0x1e", &amd).unwrap();

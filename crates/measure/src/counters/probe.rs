@@ -1,4 +1,4 @@
-//! What can be counted here, tried once.
+//! Determines once what can be counted on this machine.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use super::group::{Opener, Wish};
 use super::refusal::{self, Scope};
 use super::wishes::hardware_wishes;
 
-/// The reason if nothing more is known.
+/// The reason if no other is known.
 pub const NO_COUNTERS: Template = Template::new("counters-none", "no hardware counters");
 
 /// The counters available to this user on this machine.
@@ -18,7 +18,7 @@ pub const NO_COUNTERS: Template = Template::new("counters-none", "no hardware co
 pub struct Availability {
     /// Whether the CPU's cycles can be counted.
     pub pmu: bool,
-    /// Why not, with the responsible setting, and the remedy.
+    /// The reason if they cannot, with the responsible setting and the remedy.
     pub refusal: Option<Unavailable>,
 }
 
@@ -35,7 +35,7 @@ fn probe_counters() -> Availability {
         opener.open(&wish);
     }
     let pmu = !opener.groups.is_empty();
-    // The remedy belongs to the same failure: asked for again, with the error at hand.
+    // The remedy belongs to the same failure: it is requested again, with the error.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
     Availability { pmu, refusal }
 }

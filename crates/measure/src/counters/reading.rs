@@ -1,4 +1,4 @@
-//! Counter values: counts with their counting share, and the arithmetic on them.
+//! Counter values: counts with the share of time for which they were counted, and arithmetic on them.
 
 use record::{Template, Text};
 
@@ -7,30 +7,30 @@ use record::{Template, Text};
 pub struct Count {
     /// The event, by perf's name.
     pub event: &'static str,
-    /// Events, scaled up from the time for which they were counted to the time for which they should have been.
+    /// The number of events, scaled up from the time for which they were counted to the full time.
     pub value: f64,
-    /// Events as counted.
+    /// The raw count.
     pub raw: u64,
-    /// How long the event should have been counted, ns: the time that the thread ran, summed over threads.
+    /// Time for which the event should have been counted, ns: the time for which the thread ran, summed over threads.
     pub enabled_ns: u64,
-    /// How long it was counted, ns. Less than `enabled_ns` if there are fewer counters than events.
+    /// Time for which it was actually counted, ns. Less than `enabled_ns` if there are fewer counters than events.
     pub running_ns: u64,
-    /// Only user mode was counted (perf's `:u`), because the kernel allows this user no more.
+    /// Whether only user mode was counted (perf's `:u`), because this user may not count the kernel.
     pub user_only: bool,
 }
 
 impl Count {
-    /// A count extrapolated to the time for which it should have been counted. `None` if it was never counted: no result is better than a
-    /// meaningless zero.
+    /// A count extrapolated to the full time. `None` if it was never counted: no result is better than a meaningless
+    /// zero.
     fn scale(row: &Row) -> Option<Self> {
         let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
-        // Within rounding always on: exact counts stay exact.
+        // Always on except for rounding: exact counts remain exact.
         let exact = running_ns >= enabled_ns;
         let value = raw as f64 * if exact { 1.0 } else { enabled_ns as f64 / running_ns as f64 };
         (running_ns > 0).then_some(Self { event, value, raw, enabled_ns, running_ns, user_only })
     }
 
-    /// Share of the time for which the event was actually counted, 0 to 1.
+    /// Share of time for which the event was actually counted, 0 to 1.
     pub fn coverage(&self) -> f64 {
         if self.enabled_ns == 0 { 0.0 } else { (self.running_ns as f64 / self.enabled_ns as f64).min(1.0) }
     }
@@ -41,9 +41,9 @@ impl Count {
 pub struct Reading {
     /// The counted events.
     pub counts: Vec<Count>,
-    /// Events that are open but were never on a counter and so have no result, each with the reason.
+    /// Open events that were never on a counter and therefore have no result, each with the reason.
     pub not_counted: Vec<(&'static str, Text)>,
-    /// The source of both: times count even if nothing was counted.
+    /// The source of both fields, including the times of events that were not counted.
     rows: Vec<Row>,
 }
 
@@ -63,8 +63,8 @@ impl Reading {
         self.counts.iter().find(|count| count.event == event)
     }
 
-    /// What was counted since `before`, an earlier reading of the same counters. Each difference is scaled by its own
-    /// times: a counter that was on at the start and off later shows little about later.
+    /// The counts since `before`, an earlier reading of the same counters. Each difference is scaled by the times
+    /// of its own interval, because a counter that was active only earlier shows little about that interval.
     pub fn since(&self, before: &Reading) -> Reading {
         let mut since = Tally::default();
         for now in &self.rows {
@@ -81,7 +81,7 @@ impl Reading {
     }
 
     /// Sum of several readings, for example of a group's threads. A thread in which an event was never counted lowers
-    /// the sum's coverage, and the sum is scaled up for it.
+    /// the sum's coverage, and the sum is scaled up accordingly.
     pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
         let mut total = Tally::default();
         for reading in readings {
@@ -99,7 +99,7 @@ impl Reading {
     }
 }
 
-/// Why an open event has no result.
+/// The reason why an open event has no result.
 pub(super) const NO_TURN: Template =
     Template::new("counters-no-turn", "not counted: no hardware counter was free while the program ran");
 
@@ -111,14 +111,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Adds a count of another thread: times add up.
+    /// Adds a count of another thread. Times add up.
     pub(super) fn add(&mut self, row: Row) {
         self.join(row, u64::saturating_add);
     }
 
-    /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled all the time that the
-    /// threads run, and counts while they are on its cores: counts add up, but the time in which it should have counted
-    /// is the same. Scaling each by itself would count the other kind's share twice.
+    /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled whenever the threads run,
+    /// but counts only while they are on its cores. Counts therefore add up, while the enabled time is the same for all
+    /// kinds. Scaling each kind separately would count the other kind's share twice.
     pub(super) fn add_kind(&mut self, row: Row) {
         self.join(row, u64::max);
     }
@@ -135,7 +135,7 @@ impl Tally {
         }
     }
 
-    /// Notes why an event has no result.
+    /// Records why an event has no result.
     pub(super) fn refuse(&mut self, event: &'static str, why: Text) {
         if !self.refused.iter().any(|(known, _)| *known == event) {
             self.refused.push((event, why));
@@ -195,7 +195,7 @@ mod tests {
         let cycles = since.get("cycles").unwrap();
         assert_eq!((cycles.raw, cycles.value, cycles.coverage()), (200, 400.0, 0.5));
         assert_eq!(since.ipc(), Some(3.0));
-        // A counter that was free only later is scaled by what came later.
+        // A counter that was only available later is scaled by the later interval.
         let waiting = reading(&[("cycles", 0, 1_000, 0)]);
         let later = after.since(&waiting);
         assert_eq!(later.get("cycles").unwrap().value, 300.0);
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!((cycles.raw, cycles.enabled_ns, cycles.running_ns), (200, 2_000, 1_500));
         assert!((cycles.value - 200.0 * 2_000.0 / 1_500.0).abs() < 1e-9);
         assert_eq!(sum.not_counted[0].0, "x");
-        // A thread that never had its turn is not taken for one that did nothing.
+        // A thread that was never counted is not treated as one that did nothing.
         let never = reading(&[("cycles", 0, 1_000, 0)]);
         let sum = Reading::sum([&a, &never]);
         let cycles = sum.get("cycles").unwrap();

@@ -1,12 +1,13 @@
-//! Readings as a record's measurements.
+//! Converts readings to a record's measurements.
 
 use record::{Label, Labels, Measurement, detail, metrics};
 
 use super::reading::{Count, Reading};
 use super::top_down::{CATEGORIES, TopDown};
 
-/// A reading as `counter.count` of each event and, with top-down events, `counter.share` of each category. `place`
-/// holds the labels; the event or category is added to it. The counting share of an event is in `detail.coverage`.
+/// Converts a reading to `counter.count` for each event and, with top-down events, `counter.share` for each category.
+/// `place` contains the labels, to which the event or category is added. The share of time for which an event was
+/// counted is in `detail.coverage`.
 pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
     let count = |count: &Count| counts(count.event, &[count], &place).with_detail(detail::RAW, count.raw);
     let mut all: Vec<Measurement> = reading.counts.iter().map(count).collect();
@@ -24,7 +25,7 @@ pub(crate) fn counts(event: &'static str, counts: &[&Count], place: &Labels) -> 
     if user_only { m.with_detail(detail::MODE, "user") } else { m }
 }
 
-/// Each category's shares in several readings; nothing where there are none.
+/// Each category's shares in several readings; empty if there are none.
 pub(crate) fn shares(all: &[TopDown], place: &Labels) -> Vec<Measurement> {
     let Some(first) = all.first() else { return Vec::new() };
     let category = |(index, category): (usize, &str)| {

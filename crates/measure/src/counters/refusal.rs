@@ -1,4 +1,4 @@
-//! Why the kernel refuses to count an event, and the remedy, in one line each.
+//! Explains why the kernel refuses to count an event, with the remedy, in one line each.
 
 use std::io;
 use std::sync::OnceLock;
@@ -13,30 +13,30 @@ use super::pmu::{self, Pmu};
 pub(super) const NOT_COUNTED: Template =
     Template::new("counters-no-such-event", "not supported by this CPU's PMU");
 
-/// A kernel without the call.
+/// A kernel without the system call.
 const NO_CALL: Template = Template::new(
     "counters-no-perf-event-open",
     "this kernel lacks perf_event_open (not built in, or user-mode emulation)",
 );
 
-/// A guest without a PMU from its host.
+/// A guest whose host does not provide a PMU.
 const NO_VIRTUAL_PMU: Template =
     Template::new("counters-no-virtual-pmu", "no performance counters: the virtual machine has no PMU");
 
-/// The facts that determine the words of a refusal.
+/// The facts that determine the wording of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Surroundings {
     /// `kernel.perf_event_paranoid`, if readable.
     pub paranoid: Option<i64>,
-    /// The cores' counting units; `None` if sysfs has no information.
+    /// The cores' PMUs; `None` if sysfs has no information.
     pub units: Option<Vec<Pmu>>,
-    /// Whether there is a hypervisor.
+    /// Whether a hypervisor is present.
     pub virtual_machine: bool,
     /// Whether the kernel lacks the system call.
     pub no_call: bool,
 }
 
-/// The scope of counting, as far as the words depend on it.
+/// The scope of counting, as far as the wording depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The calling thread.
@@ -53,7 +53,7 @@ pub(super) fn surroundings() -> &'static Surroundings {
     HERE.get_or_init(|| Surroundings { no_call: !attr::exists(), ..read_surroundings(&Root::live()) })
 }
 
-/// Those of the machine below `root`.
+/// The facts of the machine below `root`.
 pub(super) fn read_surroundings(root: &Root) -> Surroundings {
     let units = pmu::core_units(root);
     // Only a missing PMU is explained by a hypervisor.
@@ -65,7 +65,7 @@ pub(super) fn read_surroundings(root: &Root) -> Surroundings {
 fn has_hypervisor(root: &Root) -> bool {
     #[cfg(target_arch = "x86_64")]
     if root.is_live() {
-        // Leaf 1, ECX bit 31: set by every hypervisor, and a hundred times quicker to read than the files.
+        // Leaf 1, ECX bit 31: set by every hypervisor, and a hundred times faster to read than the files.
         return core::arch::x86_64::__cpuid(1).ecx >> 31 == 1;
     }
     let mut machine =
@@ -75,12 +75,12 @@ fn has_hypervisor(root: &Root) -> bool {
 }
 
 impl Surroundings {
-    /// Why there are no events at all, if the kernel lacks the call.
+    /// The reason for having no events at all, if the kernel lacks the system call.
     pub(super) fn without_call(&self) -> Option<Unavailable> {
         self.no_call.then(|| Unavailable::new(NO_CALL))
     }
 
-    /// Why there are no hardware events at all, if the CPUs show no counting unit.
+    /// The reason for having no hardware events, if the CPUs have no PMU.
     pub(super) fn without_unit(&self) -> Option<Unavailable> {
         if self.no_call {
             return self.without_call();
@@ -101,7 +101,7 @@ impl Surroundings {
         })
     }
 
-    /// Why opening an event failed with `error`, after user mode alone was also refused.
+    /// The reason why opening an event failed with `error`, after counting only user mode was also refused.
     pub(super) fn explain(&self, error: &io::Error, scope: Scope) -> Unavailable {
         if let Some(refusal) = self.without_call() {
             return refusal;
@@ -117,7 +117,7 @@ impl Surroundings {
             Some(libc::EMFILE | libc::ENFILE) => text!("counters-no-descriptor", "no free file descriptors")
                 .with_remedy(text!("counters-raise-descriptors", "raise the limit: ulimit -n 4096")),
             Some(libc::EBUSY) => text!("another program has exclusive use of the PMU").into(),
-            Some(libc::ESRCH) => text!("the process has ended").into(),
+            Some(libc::ESRCH) => text!("the process has exited").into(),
             _ => text!("perf_event_open: {error}").into(),
         }
     }
@@ -130,7 +130,7 @@ impl Surroundings {
                 level = level.unsigned_abs()
             )
             .with_remedy(lower_to(0)),
-            // Debian and Ubuntu have levels above the kernel's own highest, 2, at which nothing is allowed.
+            // Debian and Ubuntu have levels above the kernel's highest level, 2, at which nothing is allowed.
             (Some(level @ 3..), _) => text!(
                 "counters-need-privilege",
                 "kernel.perf_event_paranoid is {level}: only privileged users may count events",
@@ -163,7 +163,7 @@ impl Surroundings {
         }
     }
 
-    /// Why a kernel event cannot be counted if only user mode is allowed.
+    /// The reason why a kernel event cannot be counted if only user mode is allowed.
     pub(super) fn user_mode_only(&self) -> Unavailable {
         let reason = match self.paranoid {
             Some(level) => text!(
@@ -176,7 +176,7 @@ impl Surroundings {
     }
 }
 
-/// How this user can be allowed to count more.
+/// The command that permits this user to count more.
 fn lower_to(level: u64) -> Text {
     text!("sudo sysctl kernel.perf_event_paranoid={level}, or run with CAP_PERFMON")
 }
@@ -229,11 +229,11 @@ mod tests {
         assert_eq!(host.explain(&missing, Scope::Own).reason.code(), Some("counters-no-pmu"));
         let without_sys = Surroundings { units: None, ..guest.clone() };
         assert!(without_sys.explain(&missing, Scope::Own).reason.is(&NO_VIRTUAL_PMU));
-        // Nothing else is worth saying where there is no call.
+        // If the system call is missing, no other reason is relevant.
         let emulated = Surroundings { no_call: true, ..guest.clone() };
         assert!(emulated.explain(&missing, Scope::Own).reason.is(&NO_CALL));
         assert!(emulated.without_unit().unwrap().reason.is(&NO_CALL));
-        // Where there is a PMU the event is at fault, not the machine.
+        // If there is a PMU, the event is at fault, not the machine.
         assert!(refused(Some(-1), libc::ENOENT, Scope::Own).reason.is(&NOT_COUNTED));
     }
 

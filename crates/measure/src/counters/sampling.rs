@@ -1,8 +1,8 @@
-//! Samples of what CPUs execute in user mode, by a timer of the kernel: the instruction's address and the registers, from which
-//! its memory operands follow. No PMU is needed, which virtual machines rarely have.
+//! Samples user-mode execution on CPUs with a kernel timer: the address of the instruction, and the registers, from
+//! which its memory operands are computed. This needs no PMU, which virtual machines rarely have.
 //!
-//! The layout of the ring and of its records is of `include/uapi/linux/perf_event.h`, the numbers of the registers of
-//! `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
+//! The layout of the ring buffer and its records is from `include/uapi/linux/perf_event.h`; the register numbers are
+//! from `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,8 @@ use record::Unavailable;
 use super::attr::{self, SampleAttr, Whose};
 use super::refusal::{self, Scope};
 
-/// Pages of a ring after its first, which holds the fill level: of 4 KiB, room for some ninety samples of x86-64.
+/// Pages of a ring buffer after the first page, which stores the fill level. With 4 KiB pages, there is room for about
+/// ninety x86-64 samples.
 const PAGES: usize = 16;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
@@ -28,7 +29,7 @@ const FORK: u32 = 7;
 /// `PERF_RECORD_COMM`, and `PERF_RECORD_MISC_COMM_EXEC` of its header.
 const COMM: u32 = 3;
 const EXEC: u16 = 1 << 13;
-/// Where `struct perf_event_mmap_page` has `data_head` and `data_tail`.
+/// The offsets of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
@@ -42,11 +43,11 @@ const ASKED: u64 = 0xff_01ff;
 #[cfg(not(target_arch = "x86_64"))]
 const ASKED: u64 = 0x1_ffff_ffff;
 
-/// The index of each register of [`Sample::registers`] among the requested ones: the kernel has RAX, RBX, RCX, RDX, RSI, RDI, RBP,
-/// RSP first, and RIP before R8.
+/// The index of each register of [`Sample::registers`] among the requested ones: the kernel's order begins with RAX,
+/// RBX, RCX, RDX, RSI, RDI, RBP, RSP, and has RIP before R8.
 #[cfg(target_arch = "x86_64")]
 const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16];
-/// The same of the instruction's address.
+/// The same index for the instruction's address.
 #[cfg(target_arch = "x86_64")]
 const PLACE_OF_IP: usize = 8;
 #[cfg(not(target_arch = "x86_64"))]
@@ -65,7 +66,7 @@ const PLACES: [usize; REGISTERS] = {
 /// A sample of a CPU's user mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// The process, as this process numbers it.
+    /// The PID, in this process's PID namespace.
     pub(crate) pid: i32,
     /// The thread.
     pub(crate) tid: i32,
@@ -76,16 +77,16 @@ pub(crate) struct Sample {
     /// The address of the next instruction: the previous one has just completed, or this one is waiting. In the kernel: the one at which user
     /// mode resumes.
     pub(crate) ip: u64,
-    /// Whether it was in the kernel.
+    /// Whether the CPU was in kernel mode.
     pub(crate) in_kernel: bool,
     /// Its registers.
     pub(crate) registers: [u64; REGISTERS],
-    /// The content of its stack, from the stack pointer on.
+    /// A copy of its stack, from the stack pointer on.
     pub(crate) stack: Vec<u8>,
 }
 
 impl Sample {
-    /// This many bytes of its stack; `None` outside of the copied part. `pointer`: the stack pointer.
+    /// This many bytes of its stack; `None` outside the copied part. `pointer`: the stack pointer.
     pub(crate) fn on_stack(&self, pointer: u64, address: u64, bytes: u8) -> Option<u64> {
         let from = usize::try_from(address.checked_sub(pointer)?).ok()?;
         let mut value = [0; 8];
@@ -102,21 +103,21 @@ pub(crate) enum Noted {
     Sample(Sample),
     /// This process has started another program (exec).
     Exec(i32),
-    /// The second process, or a thread of it, started the first.
+    /// The second process, or one of its threads, started the first.
     Fork(i32, i32),
-    /// This many samples were dropped for lack of room.
+    /// This many samples were dropped for lack of buffer space.
     Lost(u64),
 }
 
-/// Samples of some CPUs or threads, from their opening on, until it is dropped.
+/// Samples some CPUs or threads until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    /// Including the kernel, if allowed, and without it.
+    /// Attributes with and without the kernel; the former are used if allowed.
     attrs: [SampleAttr; 2],
     rings: Vec<(Whose<'static>, Ring)>,
 }
 
-/// The ring for the samples of one CPU or thread.
+/// The ring buffer for the samples of one CPU or thread.
 #[derive(Debug)]
 struct Ring {
     _event: OwnedFd,
@@ -124,7 +125,7 @@ struct Ring {
     page: usize,
 }
 
-// SAFETY: the mapping belongs to its ring, which is read through an exclusive reference alone.
+// SAFETY: the mapping belongs to its ring buffer, which is only read through an exclusive reference.
 unsafe impl Send for Ring {}
 
 impl Sampler {
@@ -133,7 +134,7 @@ impl Sampler {
         let mut all = Self::of_none(period);
         for cpu in cpus {
             match all.open(Whose::Cpu(cpu)) {
-                // A CPU may have gone offline meanwhile.
+                // A CPU may have gone offline in the meantime.
                 Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                     return Err(refusal::surroundings().explain(&error, Scope::Machine));
                 }
@@ -143,7 +144,8 @@ impl Sampler {
         Ok(all)
     }
 
-    /// Samples nothing until threads are added: each once in `period` ns of its CPU time while it is in user mode.
+    /// Samples nothing until threads are added. Each thread is sampled once per `period` ns of its CPU time while it is
+    /// in user mode.
     pub(crate) fn of_none(period: u64) -> Self {
         let attrs = [true, false].map(|in_kernel| SampleAttr::new(period, ASKED, in_kernel));
         Self { attrs, rings: Vec::new() }
@@ -177,7 +179,7 @@ impl Sampler {
         self.rings.is_empty()
     }
 
-    /// Takes the samples since the last time.
+    /// Takes the samples since the last call.
     pub(crate) fn take(&mut self, mut each: impl FnMut(Noted)) {
         self.rings.iter_mut().for_each(|(_, ring)| ring.take(&mut each));
     }
@@ -186,7 +188,7 @@ impl Sampler {
 impl Ring {
     fn new(event: OwnedFd) -> io::Result<Self> {
         let page = os::mapping::base_page() as usize;
-        // SAFETY: a mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a mapping at an address chosen by the kernel affects no existing memory.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -209,13 +211,13 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
     }
 
-    /// Copies bytes out of the ring, which wraps around at its end.
+    /// Copies bytes from the ring buffer, which wraps around at its end.
     fn copy(&self, at: u64, to: &mut [u8]) {
         let size = PAGES * self.page;
         for (byte, at) in to.iter_mut().zip(at..) {
             let offset = self.page + (at % size as u64) as usize;
-            // SAFETY: the offset is within the mapping. The kernel does not write what lies before the head until the tail
-            // has passed it.
+            // SAFETY: the offset is within the mapping. The kernel does not overwrite data before the head until the
+            // tail has passed it.
             *byte = unsafe { self.start.add(offset).read_volatile() };
         }
     }
@@ -252,7 +254,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, whole, and nobody holds its address any longer.
+        // SAFETY: this object owns the whole mapping, and its address is no longer in use.
         unsafe { libc::munmap(self.start.cast(), (1 + PAGES) * self.page) };
     }
 }
@@ -268,14 +270,14 @@ fn word(record: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
 
-/// The two numbers of a word, as they lie in memory.
+/// The two 32-bit numbers of a word, in memory order.
 fn halves(word: u64) -> (u32, u32) {
     let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
     (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]))
 }
 
-/// A sample without its header: the address, process and thread, the time, the CPU, and the registers after their kind; `None` for a
-/// thread without 64-bit registers.
+/// Parses a sample without its header: the address, process and thread, the time, the CPU, the register ABI, and the
+/// registers. `None` for a thread without 64-bit registers.
 fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     /// `PERF_SAMPLE_REGS_ABI_64`.
     const OF_64_BITS: u64 = 2;
@@ -293,7 +295,7 @@ fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, in_kernel, registers, stack })
 }
 
-/// The copy of the stack: its size, the copy, and the filled length.
+/// The stack copy in a record: its size, the data, and the filled length.
 fn stack(record: &[u8], at: usize) -> Option<&[u8]> {
     let room = usize::try_from(word(record, at)?).ok()?;
     let there = record.get(8 * at + 8..)?.get(..room)?;
@@ -317,7 +319,7 @@ mod tests {
         let mut words = vec![0x40_1000, pair(7, 9), 5_000, pair(3, 0), 2];
         words.extend(100..=100 + REGISTERS as u64);
         words[5 + PLACE_OF_IP] = 0x40_1000;
-        // A stack of two words, of which one was there.
+        // A stack of two words, of which one was copied.
         words.extend([16, 7_000, 8_000, 8]);
         let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let read = sample(&bytes(&words), false).unwrap();
@@ -329,7 +331,7 @@ mod tests {
         assert_eq!((on_stack(0x1000), on_stack(0x1008), on_stack(0xff8)), (Some(7_000), None, None));
         words.truncate(6 + REGISTERS);
         assert!(sample(&bytes(&words), true).unwrap().stack.is_empty());
-        // A sample that was cut, one of a program of 32 bits, one of a thread of the kernel.
+        // A truncated sample, a sample of a 32-bit program, and a sample of a kernel thread.
         assert_eq!(sample(&bytes(&words[..words.len() - 1]), false), None);
         words[4] = 1;
         assert_eq!(sample(&bytes(&words), false), None);
@@ -337,7 +339,7 @@ mod tests {
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 
-    /// Samples show what this process does in user mode; if they are refused, one line reports it.
+    /// Samples show what this process does in user mode; if sampling is refused, one line reports it.
     #[test]
     fn a_loop_is_found_where_it_runs() {
         let mut sampler = match Sampler::of_cpus(0..4096, 1_000_000) {

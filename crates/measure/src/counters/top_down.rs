@@ -1,6 +1,6 @@
-//! Top-down, level 1: which share of a core's issue slots did useful work, was discarded, found no instruction to
-//! issue, or waited at the back end. Each vendor has its own events; those of this machine are determined once, from
-//! sysfs and the processor's identity.
+//! Top-down analysis, level 1: the shares of a core's issue slots that did useful work, were discarded, had no
+//! instruction to issue, or waited at the back end. Each vendor has its own events; those of this machine are
+//! determined once, from sysfs and the processor's identity.
 //!
 //! | method | events | formula |
 //! |---|---|---|
@@ -20,31 +20,33 @@ use super::attr::Code;
 use super::pmu::{self, Pmu};
 use super::reading::Reading;
 
-/// The categories of a core's issue slots: kept work; discarded work, issued on a wrong path or spent on recovering from it;
-/// nothing to issue (instruction cache, decoding, redirects); no free slot (waiting for memory or for an execution unit).
+/// The categories of a core's issue slots: retired work; discarded work, issued on a wrong path or lost to recovery;
+/// nothing to issue (instruction cache, decoding, redirects); back end stalled (waiting for memory or an execution
+/// unit).
 pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
 
 /// Shares of the issue slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopDown {
-    /// The share of each of the `CATEGORIES`; they add up to 1.
+    /// The share of each category in `CATEGORIES`; the shares add up to 1.
     pub shares: [f64; 4],
-    /// The events from which it is computed, in words.
+    /// A description of the events from which it is computed.
     pub source: &'static str,
-    /// The smallest share of the time in which any of the events was counted, 0 to 1.
+    /// The smallest share of time for which any of the events was counted, 0 to 1.
     pub coverage: f64,
 }
 
 /// This machine's method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Method {
-    /// Counts of slots by category, straight from the CPU.
+    /// Counts of slots by category, directly from the CPU.
     Categories,
     /// Total slots, issued, retired, fetch bubbles and recovery bubbles, with the two scales of sysfs.
     Bubbles { total: f64, recovery: f64 },
-    /// AMD's dispatch: slots per cycle.
+    /// AMD's dispatch slots; `width`: slots per cycle.
     Dispatch { width: f64 },
-    /// Arm's slots: slots per cycle, and whether a stall event also counts one slot each cycle (see [`COUNTS_CYCLES`]).
+    /// Arm's slots: slots per cycle, and whether a stall event counts one slot too many each cycle (see
+    /// [`COUNTS_CYCLES`]).
     Slots { width: f64, minus_cycles: bool },
     /// Kunpeng 920: slots per cycle.
     Fetch { width: f64 },
@@ -79,12 +81,12 @@ pub(super) struct Plan {
     pub groups: Vec<Vec<Planned>>,
 }
 
-/// The vendor of the processor, as far as it determines its events.
+/// The vendor of the processor, as far as it determines the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// AMD's family and model.
     Amd { family: u32, model: u32 },
-    /// Arm's register.
+    /// Arm's identification register.
     Arm(Midr),
     /// Another one, or unknown.
     Other,
@@ -93,7 +95,7 @@ pub(super) enum Identity {
 /// Neoverse N2 and V2: with the slot width 5 reported by their first revisions, `stall_slot` and `stall_slot_frontend`
 /// count one too many each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
 const COUNTS_CYCLES: [(u32, u32); 3] = [(0x41, 0xd49), (0x41, 0xd4f), (0x6d, 0xd49)];
-/// Kunpeng 920's cores (TSV110), which are four wide.
+/// Kunpeng 920 cores (TSV110), which are four slots wide.
 const TSV110: (u32, u32) = (0x48, 0xd01);
 
 const INTEL: [&str; 4] = ["topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"];
@@ -111,7 +113,7 @@ const AMD: [(&str, &str); 4] = [
     ("ex_ret_ops", "event=0xc1,umask=0x0"),
 ];
 
-/// This machine's top-down events; `None` if it has no published ones.
+/// This machine's top-down events; `None` if none are published.
 pub(super) fn plan() -> Option<&'static Plan> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     PLAN.get_or_init(|| {
@@ -127,7 +129,8 @@ pub(super) fn make_plan(root: &Root, units: &[Pmu], identity: Identity) -> Optio
     if !categories.is_empty() {
         return Some(Plan { method: Method::Categories, groups: categories });
     }
-    // The rest is for machines with one kind of core; formulas of different cores cannot be summed.
+    // The other methods are for machines with one kind of core, because results from formulas of different cores cannot
+    // be summed.
     let [unit] = units else { return None };
     bubbles(root, unit).or_else(|| match identity {
         Identity::Amd { family, model } => dispatch(root, unit, family, model),
@@ -138,12 +141,12 @@ pub(super) fn make_plan(root: &Root, units: &[Pmu], identity: Identity) -> Optio
     })
 }
 
-/// Events that the unit describes itself; `None` unless it has all of them.
+/// Events described by the unit; `None` unless it has all of them.
 fn planned(root: &Root, unit: &Pmu, names: &[&'static str]) -> Option<Vec<Planned>> {
     names.iter().map(|name| Some(Planned { name, code: unit.event(root, name)? })).collect()
 }
 
-/// One group of a unit's four categories, led by `slots` if the unit has it: the kernel requires that.
+/// One group of a unit's four categories, led by `slots` if the unit has it, as the kernel requires.
 fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
     let slots = planned(root, unit, &["slots"]).unwrap_or_default();
     Some(slots.into_iter().chain(planned(root, unit, &INTEL)?).collect())
@@ -152,7 +155,7 @@ fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
 fn bubbles(root: &Root, unit: &Pmu) -> Option<Plan> {
     let method =
         Method::Bubbles { total: unit.scale(root, BUBBLES[0]), recovery: unit.scale(root, BUBBLES[4]) };
-    // At most three: a core with hyper-threading has four counters, one of which a watchdog may hold.
+    // At most three: a core with hyper-threading has four counters, one of which a watchdog may use.
     let groups = vec![planned(root, unit, &BUBBLES[..3])?, planned(root, unit, &BUBBLES[3..])?];
     Some(Plan { method, groups })
 }
@@ -189,7 +192,7 @@ fn kunpeng(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
     Some(Plan { method: Method::Fetch { width: 4.0 }, groups })
 }
 
-/// Only the split of the rest needs more than the generic stall events.
+/// A plan with the stalled cycles. Only the split of the remaining slots needs more than the generic stall events.
 fn stalled_cycles(root: &Root, unit: &Pmu) -> Option<Plan> {
     let groups = vec![
         planned(root, unit, &["stall_frontend", "stall_backend"])?,
@@ -206,8 +209,8 @@ impl Reading {
     }
 }
 
-/// Sums of the four shares that are attributed to measuring error and normalized. The events of AMD and Arm count slightly different things, and
-/// slots given to the other sibling are in none of the four categories.
+/// Sums of the four shares that are attributed to measurement error and normalized. The events of AMD and Arm are not
+/// exactly complementary, and slots used by the hyperthread sibling are in none of the four categories.
 const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 
 pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
@@ -258,24 +261,24 @@ pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
     Some(TopDown { shares: even_out(shares)?, source: method.source(), coverage })
 }
 
-/// Parts of the slots as shares of them.
+/// Converts slot counts to shares of all slots.
 fn divide(parts: [f64; 4], slots: f64) -> Option<[f64; 4]> {
     (slots > 0.0).then(|| parts.map(|part| part / slots))
 }
 
-/// The same for three parts; the rest waited at the back end.
+/// The same for three categories; the remaining slots waited at the back end.
 fn divide_with_rest([retired, lost, fetch]: [f64; 3], slots: f64) -> Option<[f64; 4]> {
     let [retired, lost, fetch, _] = divide([retired, lost, fetch, 0.0], slots)?.map(|part| part.max(0.0));
     Some([retired, lost, fetch, (1.0 - retired - lost - fetch).max(0.0)])
 }
 
-/// Used slots by the fate of their work: kept, and discarded.
+/// Divides used slots into retired and discarded work.
 fn split_issued(used: f64, retired: f64, issued: f64) -> Option<(f64, f64)> {
     let kept = (retired / issued).min(1.0);
     (issued > 0.0).then_some((kept * used, (1.0 - kept) * used))
 }
 
-/// Four shares that add up to 1; `None` if the counts are too far from that.
+/// Normalizes four shares to a sum of 1; `None` if their sum is too far from it.
 fn even_out(shares: [f64; 4]) -> Option<[f64; 4]> {
     let shares = shares.map(|share| share.max(0.0));
     let sum: f64 = shares.iter().sum();

@@ -1,4 +1,5 @@
-//! Top-down on made-up trees of each vendor's machines, from the files published in the kernel's sources.
+//! Tests top-down analysis on synthetic trees of each vendor's machines, based on files published in the kernel
+//! sources.
 
 use super::*;
 use crate::counters::reading::{Row, Tally};
@@ -101,7 +102,7 @@ fn a_hybrid_machine_has_a_group_for_each_kind_of_core() {
     assert_eq!(plan.groups.len(), 2);
     assert_eq!(plan.groups[0][0].name, "slots");
     assert_eq!((plan.groups[1][0].name, plan.groups[1][0].code.kind), ("topdown-retiring", 10));
-    // A kind of core of which all are offline has no events to open.
+    // A kind of core whose cores are all offline has no events to open.
     add(&folder, "cpu_atom", &[("cpus", "")]);
     assert_eq!(pmu::core_units(&Root::captured(folder.path()).unwrap()).unwrap().len(), 1);
 }
@@ -209,7 +210,7 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
         ("op_spec", 400),
     ]);
     close(&shares(neoverse_v1.method, &counted).unwrap(), [0.375, 0.125, 0.2, 0.3]);
-    // The first Neoverse N2 counts one too many per cycle, and shows it by a width of 5.
+    // The first Neoverse N2 counts one too many per cycle, and can be recognized by a width of 5.
     let (_folder, root) = arm("0x00000005");
     let n2 = plan(&root, part(0x41, 0xd49)).unwrap();
     assert_eq!(n2.method, Method::Slots { width: 5.0, minus_cycles: true });
@@ -226,7 +227,7 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
 
 #[test]
 fn arm_without_slots_falls_back_to_cycles_and_says_so() {
-    // The kernel shows 0 if the core has no value.
+    // The kernel reports 0 if the core has no value.
     let (_folder, root) = arm("0x00000000");
     let plan_n1 = plan(&root, part(0x41, 0xd0c)).unwrap();
     assert_eq!(plan_n1.method, Method::Cycles);
@@ -254,10 +255,10 @@ fn a_core_without_the_events_has_no_top_down_rather_than_a_wrong_one() {
     let files = [("type", "8"), ("cpus", "0-3"), ("format/event", "config:0-15")];
     let (_folder, root) = tree("armv8_cortex_a53", &files);
     assert_eq!(plan(&root, part(0x41, 0xd03)), None);
-    // A virtual machine's PMU with an empty folder.
+    // A virtual machine's PMU with an empty directory.
     let (_folder, root) = tree("cpu", &[("type", "4")]);
     assert_eq!(plan(&root, amd_identity(0x00a1_0f11)), None);
-    // A machine with only the kernel's own units, and one without sysfs.
+    // A machine with only software PMUs, and one without sysfs.
     let (_folder, root) = tree("software", &[("type", "1")]);
     assert_eq!(pmu::core_units(&root), Some(Vec::new()));
     let empty = tempfile::tempdir().unwrap();
@@ -281,7 +282,7 @@ fn what_cannot_be_is_no_share() {
     assert!(shares(method, &four([1, 1, 1, 1])).is_none(), "hardly any counted");
     assert!(shares(method, &reading(&[("cycles", 100)])).is_none());
     assert!(shares(Method::Categories, &reading(&[])).is_none());
-    // Fewer dispatched than retired within counting error: nothing was thrown away, not less than nothing.
+    // Fewer dispatched than retired, within counting error: nothing was discarded, rather than less than nothing.
     let top_down = shares(method, &four([300, 297, 150, 150])).unwrap();
     assert_eq!(top_down.shares[1], 0.0);
 }

@@ -1,4 +1,4 @@
-//! Memory traffic by the counters of memory controllers, which are outside of any core.
+//! Memory traffic, measured with the counters of the memory controllers, which are outside the cores.
 //!
 //! | processor | unit | events | source |
 //! |---|---|---|---|
@@ -10,8 +10,8 @@
 //! | Grace | `nvidia_scf_pmu_N` | `cmem_rd_data` 32 bytes, `cmem_wr_total_bytes` | `Documentation/admin-guide/perf/nvidia-pmu.rst` |
 //! | AMD Zen 1 to 3, Hygon | `amd_df` | requests with data of eight channels, 64 bytes: doubtful | `pmu-events/arch/x86/amdzen1/data-fabric.json` |
 //!
-//! Events with a name in the unit are opened by that name, since numbers differ between generations: on Sapphire Rapids the
-//! numbers of `read` and `write` of the free-running unit count something else.
+//! Events that have a name in the unit are opened by name, because their encodings differ between generations: on
+//! Sapphire Rapids, the encodings of `read` and `write` of the free-running unit count something else.
 
 use std::io;
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ use super::refusal::{self, Scope};
 
 /// Maximum number of open events: eight packages of sixteen channels, each with two to four events.
 const MOST: usize = 512;
-/// No machine's memory traffic is higher, B/s.
+/// Maximum plausible memory traffic of a machine, B/s.
 const MOST_BYTES: f64 = 1e14;
 
 /// The counted quantity of an event.
@@ -36,7 +36,7 @@ const MOST_BYTES: f64 = 1e14;
 enum Role {
     Read,
     Written,
-    /// Both.
+    /// Reads and writes together.
     Moved,
     /// Slots in which the bus carried data: two per clock.
     BusySlots,
@@ -49,9 +49,9 @@ enum Role {
 #[serde(deny_unknown_fields)]
 struct Family {
     source: &'static str,
-    /// The beginning of a unit's name, and the text before its last number.
+    /// The beginning of a unit's name, and the text before the last number in it.
     name: (&'static str, &'static str),
-    /// Each event by the unit's own name, or written out, and the bytes per event.
+    /// Each event, by the unit's name for it or written out in full, and the bytes per event.
     events: Vec<(Role, &'static str, f64)>,
     #[serde(default)]
     doubtful: bool,
@@ -63,7 +63,7 @@ struct Table {
     family: Vec<Family>,
 }
 
-/// The first that a machine has is used: two in one machine see the same bytes.
+/// The first family that a machine has is used, because two families in one machine count the same bytes.
 static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     let table = toml::from_str(include_str!("memory_controllers.toml"));
     table.map(|table: Table| table.family).unwrap_or_default()
@@ -81,7 +81,7 @@ impl Family {
     }
 }
 
-/// An open event: its count, the time for which it should have counted, and did, ns.
+/// An open event: its count, the enabled time and the actual counting time, ns.
 type Event = Box<dyn Fn() -> Option<[u64; 3]> + Send>;
 
 /// Opens an event on a CPU.
@@ -96,7 +96,7 @@ fn open_event(code: Code, cpu: u32) -> io::Result<Event> {
     }))
 }
 
-/// Counters of all memory controllers. They end with the value.
+/// Counters of all memory controllers, closed when the value is dropped.
 pub struct Uncore {
     family: &'static Family,
     events: Vec<(Role, f64, Event)>,
@@ -108,12 +108,12 @@ impl std::fmt::Debug for Uncore {
     }
 }
 
-/// Their values at one time.
+/// The counter values at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried(Vec<Option<[u64; 3]>>);
 
 impl Uncore {
-    /// Opens them; `root` is the machine that we run on.
+    /// Opens the counters; `root` is the current machine.
     pub fn open(root: &Root) -> Result<Self, Unavailable> {
         Self::open_by(root, &mut open_event)
     }
@@ -142,23 +142,23 @@ impl Uncore {
         }))
     }
 
-    /// Whether its counts are known to be inaccurate.
+    /// Whether the counts are known to be inaccurate.
     pub fn is_doubtful(&self) -> bool {
         self.family.doubtful
     }
 
-    /// Which counters they are.
+    /// The name of the counters used.
     pub fn source(&self) -> &'static str {
         self.family.source
     }
 
-    /// What was counted since the start.
+    /// The counts since the start.
     pub fn read(&self) -> Carried {
         Carried(self.events.iter().map(|(_, _, event)| event()).collect())
     }
 
-    /// Memory traffic between two readings, this many seconds apart. `None` if a controller has no value, because the sum
-    /// would be too small; and if all stood still, which memory in use never does.
+    /// Memory traffic between two readings that are this many seconds apart. `None` if a controller has no value,
+    /// because the sum would be too small; and if no counter advanced, which is impossible with memory in use.
     pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
         let (mut read, mut written, mut moved) = (None, None, 0.0);
         let (mut busy, mut clocks) = (Some(0.0), Some(0.0));
@@ -190,8 +190,8 @@ impl Uncore {
     }
 }
 
-/// All of a family's events on all of its units, or none: a sum without one controller is too small. `Ok(None)`: there is no
-/// such unit here, or none with these events.
+/// Opens all of a family's events on all of its units, or none, because a sum without one controller is too small.
+/// `Ok(None)`: there is no such unit here, or none with these events.
 fn open_family(
     root: &Root,
     family: &'static Family,
@@ -213,7 +213,7 @@ fn open_family(
                 return Ok(None);
             };
             for cpu in cpus.iter() {
-                // A part of them would give too small a sum.
+                // The sum over only some of them would be too small.
                 if events.len() >= MOST {
                     let reason = text!(
                         "uncore-too-many",
@@ -247,8 +247,7 @@ fn open_family(
     Ok((!events.is_empty()).then_some(Uncore { family, events }))
 }
 
-/// An event's count between two readings, scaled to the time for which it should have counted; `None` if it did not count, or
-/// went backwards.
+/// An event's count between two readings, scaled to the enabled time; `None` if it did not count or went backwards.
 fn grown(before: Option<&Option<[u64; 3]>>, now: Option<&Option<[u64; 3]>>) -> Option<f64> {
     let ([count, enabled, running], [was, was_enabled, was_running]) = ((*now?)?, (*before?)?);
     let (enabled, running) = (enabled.checked_sub(was_enabled)?, running.checked_sub(was_running)?);

@@ -1,4 +1,4 @@
-//! Memory controllers in a made-up `/sys`, with changing counts.
+//! Tests memory controllers in a synthetic `/sys`, with changing counts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Makes a tree of units: each with its name, and the files below it.
+/// Creates a tree of units, given their names and files.
 fn tree(units: &[(&str, &[(&str, &str)])]) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("proc")).unwrap();
@@ -25,7 +25,7 @@ fn tree(units: &[(&str, &[(&str, &str)])]) -> (tempfile::TempDir, Root) {
 
 type Words = Arc<Mutex<BTreeMap<(u64, u32), Option<[u64; 3]>>>>;
 
-/// A machine whose events a test moves, by their `config` word and CPU.
+/// A machine whose event counts are set by the test, by `config` word and CPU.
 #[derive(Default)]
 struct Made {
     words: Words,
@@ -76,7 +76,7 @@ fn each_event_is_opened_once_on_each_package_and_counts_64_bytes() {
     }
     let before = uncore.read();
     made.set(0x304, 0, [3000, 200, 200]);
-    // On a counter half of the time.
+    // Active on a counter half of the time.
     made.set(0x304, 28, [2000, 200, 150]);
     made.set(0xc04, 0, [1500, 200, 200]);
     made.set(0xc04, 28, [500, 200, 200]);
@@ -126,7 +126,7 @@ fn free_running_counters_go_first_where_they_count_bytes() {
     let mut made = Made::default();
     assert_eq!(made.open_in(&root).unwrap().source(), "uncore_imc_free_running");
     assert_eq!(made.opened.iter().map(|(code, _)| code.config).collect::<Vec<_>>(), [0x20ff, 0x21ff]);
-    // Sapphire Rapids: the same numbers are cycles of queues, by other names.
+    // Sapphire Rapids: the same encodings count queue cycles, under other names.
     let queues: &[(&str, &str)] =
         &[("cpumask", "0\n"), ("format/event", "config:0-7"), ("events/rpq_cycles", "event=0xff")];
     let (_folder, root) = tree(&[("uncore_imc_0", INTEL), ("uncore_imc_free_running_0", queues)]);

@@ -1,5 +1,5 @@
-//! Counters of whole CPUs: instructions per cycle and top-down over everything that ran there, or over the tasks of one
-//! cgroup.
+//! Counters of whole CPUs: instructions per cycle and top-down analysis of everything that runs there, or of the tasks
+//! of one cgroup.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,12 +16,13 @@ use super::refusal::{self, Scope};
 use super::top_down::{self, CATEGORIES, Method};
 use super::wishes::hardware_wishes;
 
-/// Maximum number of CPUs tried if the first cannot be counted: one kind of core may support what another does not.
+/// Maximum number of CPUs tried if the first cannot be counted, because one kind of core may support events that
+/// another lacks.
 const TRIED: usize = 4;
-/// No core retires more instructions per cycle: the widest ones sold issue ten.
+/// Maximum plausible instructions per cycle: the widest cores on sale issue ten.
 const MOST_IPC: f64 = 16.0;
 
-/// Open counters of some CPUs. They count from the start, and are closed when the value is dropped.
+/// Open counters of some CPUs. They count from the start, and are closed on drop.
 #[derive(Debug)]
 pub struct CpuCounters {
     user: Vec<Group>,
@@ -29,7 +30,7 @@ pub struct CpuCounters {
     slots: Vec<Group>,
 }
 
-/// Their values at one time, or between two.
+/// The counter values at one time, or between two times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuReading {
     user: Reading,
@@ -38,7 +39,8 @@ pub struct CpuReading {
 }
 
 impl CpuCounters {
-    /// Counts everything that runs on these CPUs; `cgroup`: the open folder of the cgroup whose tasks alone count.
+    /// Counts everything that runs on these CPUs, or, with `cgroup` (an open cgroup directory), only the tasks of that
+    /// cgroup.
     pub fn open(cpus: impl IntoIterator<Item = u32>, cgroup: Option<&File>) -> Result<Self, Unavailable> {
         let here = refusal::surroundings();
         if let Some(refusal) = here.without_unit() {
@@ -77,7 +79,7 @@ impl CpuCounters {
         }
     }
 
-    /// What was counted since the start.
+    /// The counts since the start.
     pub fn read(&self) -> CpuReading {
         CpuReading { user: sum(&self.user), kernel: sum(&self.kernel), slots: sum(&self.slots) }
     }
@@ -97,7 +99,7 @@ fn sum(groups: &[Group]) -> Reading {
 }
 
 impl CpuReading {
-    /// What was counted since `before`, an earlier reading of the same counters.
+    /// The counts since `before`, an earlier reading of the same counters.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             user: self.user.since(&before.user),
@@ -137,7 +139,7 @@ mod tests {
     use super::*;
     use crate::counters::reading::Row;
 
-    /// What counts of cycles and instructions, and of slots, read as: raw, enabled, running.
+    /// A reading with these rows of event, raw count, enabled time and running time.
     fn reading(rows: &[(&'static str, u64, u64, u64)]) -> Reading {
         let mut tally = Tally::default();
         rows.iter().for_each(|(event, raw, enabled, running)| {

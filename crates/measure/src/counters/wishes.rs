@@ -1,4 +1,4 @@
-//! Which events are opened together: the groups of each set on this machine.
+//! Determines which events are opened together: the groups of each set on this machine.
 
 use machine::Root;
 
@@ -6,22 +6,22 @@ use super::events;
 use super::group::{Wish, may_pin};
 use super::{refusal, top_down};
 
-/// Which events.
+/// A set of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
     /// Cycles and instructions, in one group.
     Core,
-    /// The kernel's own: time, switches, migrations, faults.
+    /// Software events: time, switches, migrations, faults.
     Software,
-    /// The events that the kernel's accounting of a process lacks, or counts from before its program began: for each event not yet counted by
-    /// anyone, the kernel patches its own code twice.
+    /// Only the events that the kernel's accounting of a process lacks, or counts from before its program started. The
+    /// set is minimal because, for each event that is not yet in use, the kernel patches its code twice.
     Unaccounted,
     /// Every event of [`super::EVENTS`], and top-down if the CPU has it. Groups alternate on the counters.
     Full,
 }
 
 impl Set {
-    /// The kernel's own events, the groups of hardware events, and whether top-down is in it.
+    /// The software events, the groups of hardware events, and whether top-down is included.
     fn parts(self) -> (&'static [&'static str], &'static [&'static [&'static str]], bool) {
         match self {
             Set::Core => (&[], &[events::CORE_GROUP], false),
@@ -32,7 +32,7 @@ impl Set {
     }
 }
 
-/// The events of a set with a name on every machine.
+/// The events of a set that have a name on every machine.
 pub(super) fn named_events(set: Set) -> impl Iterator<Item = &'static str> {
     let (software, hardware, _) = set.parts();
     software.iter().chain(hardware.iter().copied().flatten()).copied()
@@ -54,7 +54,7 @@ pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
     wishes
 }
 
-/// These groups for each kind of core of this machine; cycles and instructions stay on the PMU if they fit.
+/// These groups for each kind of core of this machine. Cycles and instructions stay on the PMU if there is room.
 pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     let units = refusal::surroundings().units.as_deref().unwrap_or_default();
     if units.len() < 2 {

@@ -1,6 +1,6 @@
 //! Memory bandwidth: read, write, copy, scale, add, triad and mixes; regular and streaming stores; one thread, one
-//! package, all CPUs. Each thread works on its own part, which it touched first; bytes are summed over the window in
-//! which all of them worked. If other tasks run on the CPUs, their share of the bandwidth.
+//! package, all CPUs. Each thread works on its own part, which it touched first; bytes are summed over the interval in
+//! which all threads worked. If other tasks run on the CPUs, their share of the bandwidth is also measured.
 
 mod beside;
 mod walk;
@@ -23,14 +23,14 @@ use crate::repeat::{Rates, judged, there_and_back};
 
 const NAME: &str = "bandwidth";
 
-/// Half-width of the interval beyond which a bandwidth counts as too noisy.
+/// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// Minimum total size of all arrays, as a multiple of the last-level caches. They are created at four times each; whole
-/// chunks leave a little less.
+/// Minimum total size of all arrays, as a multiple of the last-level caches. Each is created at four times the caches;
+/// rounding to whole chunks leaves slightly less.
 const LEAST_TIMES: f64 = 3.5;
 
-/// Seconds that creating the arrays may take in a normal run.
+/// Maximum time for creating the arrays in a normal run, seconds.
 pub(crate) const TOUCH_SECONDS: f64 = 7.0;
 
 pub(crate) const BANDWIDTH: Measure = Measure {
@@ -50,7 +50,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         );
         (allowed < wanted).then(|| Coverage::degraded(NAME, why).with_remedy(MORE_MEMORY))
     },
-    // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each result.
+    // Includes the first touch of many gigabytes on many CPUs, and starting hundreds of threads for each result.
     budget: |machine, cpus, depth| Budget {
         seconds: depth.pick(1.7, 11.0, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 20e-3, 75e-3),
         bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
@@ -62,8 +62,8 @@ pub(crate) const BANDWIDTH: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let cpus: Vec<u32> = context.cpus.iter().collect();
     let lead = context.lead()?;
-    // Arrays that another measurement had no time to make larger are created again: streams through a cache do not
-    // measure memory.
+    // Arrays that another measurement had to make too small for lack of time are created again: streams through a cache
+    // do not measure memory.
     if context.kept_arrays.as_ref().is_some_and(|kept| kept.slow) {
         context.kept_arrays = None;
     }
@@ -71,7 +71,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let ready = array_setup::with_third(context, ready)?;
     if ready.slow {
         let why = text!(
-            "first touch is slow: only {ready} per array was ready in time, instead of {wanted} (four times the last-level caches)",
+            "first touch is slow: arrays reached only {ready} each in time, instead of {wanted} (four times the last-level caches)",
             ready = Value::Bytes(ready.bytes()),
             wanted = Value::Bytes(beyond_caches(context.machine))
         );
@@ -84,13 +84,13 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// One thread, each package when there are several, all CPUs.
+/// The groups: one thread, each package if there are several, all CPUs.
 fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     let own = |group: &[u32]| -> Vec<Vec<usize>> {
         group.iter().filter_map(|cpu| cpus.iter().position(|c| c == cpu)).map(|index| vec![index]).collect()
     };
     let node = |cpu: u32| machine.cpu(cpu).and_then(|c| c.node);
-    // One thread walks the parts of all CPUs of its node: its own would fit in a large last-level cache.
+    // One thread walks the parts of all CPUs of its node, because its own part would fit in a large last-level cache.
     let near = (0..cpus.len()).filter(|index| node(cpus[*index]) == node(lead)).collect();
     let mut groups = vec![Group { cpus: vec![lead], parts: vec![near], node: node(lead) }];
     let package = |cpu: u32| machine.cpu(cpu).and_then(|c| c.package);
@@ -104,22 +104,22 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     groups
 }
 
-/// Every kernel on every group, regular and streaming alternately.
+/// Runs every kernel on every group, with regular and streaming stores alternately.
 fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let ops: Vec<Op> = match context.depth {
         Depth::Quick => vec![Op::Read, Op::Copy, Op::Triad],
         _ => Op::ALL.to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
-    // Before the time is divided: beside other tasks it takes some.
+    // Done before the time is divided, because it takes some time if there are other tasks.
     let taken = beside::measure_taken(context, groups.last(), parts)?;
     write_allocate::measure_avoided(context, groups, parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
-    // Most of the budget is spent inside the runs; starting threads takes the rest.
+    // Most of the budget is spent in the runs; starting threads uses the rest.
     let seconds = (context.seconds_left() * 0.8 / runs as f64).clamp(0.02, 0.5);
     let mut done = 0usize;
     for group in groups.iter().rev() {
-        // The fastest vector width differs by machine and by op: a short trial of triad finds it.
+        // The fastest vector width differs between machines and operations; a short trial of triad finds it.
         let width = best_width(context, group, parts);
         for &op in &ops {
             let kinds = variants(op);
@@ -153,7 +153,7 @@ fn variants(op: Op) -> Vec<Stores> {
     if op == Op::Read { vec![Stores::Regular] } else { vec![Stores::Regular, Stores::Streaming] }
 }
 
-/// The usable vector width whose triad is fastest with this group, by the better of its two kinds of stores.
+/// The usable vector width with the fastest triad on this group, with the better of the two kinds of stores.
 fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Variant {
     let mut widths: Vec<kernels::Variant> =
         stream::all().iter().filter(|s| s.op == Op::Triad && s.variant.usable()).map(|s| s.variant).collect();
@@ -170,7 +170,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
             let Some(stream) = stream::find(Op::Triad, stores, variant) else { continue };
             let (rates, _) = walk::run(group, parts, stream, seconds);
             let rate = record::Summary::from_samples(&rates).median * f64::from(counted(stream, false));
-            // A narrower width must win clearly: within the noise the widest stays.
+            // A narrower width must win clearly; within the noise, the widest one is used.
             if rate > best.1 * 1.02 {
                 best = (variant, rate);
             }
@@ -179,7 +179,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
     best.0
 }
 
-/// Bytes of an iteration as STREAM counts them, or including the read of every stored line.
+/// Bytes per iteration as counted by STREAM, or including the read of every stored line.
 fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
@@ -237,7 +237,7 @@ fn push(
     // lmbench's stream prints the time per element as "latency"; old tables are in that unit.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
-        // All arrays advance alike.
+        // All arrays advance equally.
         let elements = f64::from(counted(stream, false) / u32::from(stream.arrays)) / 8.0;
         let place = place.with_label(Label::Cpu, group.cpus[0]);
         let samples = rates.samples.iter().map(|rate| 1e9 / (rate * elements)).collect();
@@ -268,7 +268,7 @@ mod tests {
         };
         assert_eq!(doubt(&[0, 1], 21 << 20, 3).unwrap().code(), Some("bandwidth-partly-cached"));
         assert!(doubt(&[0, 1], 127 << 20, 1).is_none());
-        // All CPUs have both caches.
+        // Both caches are shared by all CPUs.
         assert!(doubt(&[0, 1, 2, 3], 127 << 20, 1).is_some() && doubt(&[0, 1, 2, 3], 127 << 20, 3).is_none());
     }
 

@@ -1,5 +1,5 @@
-//! The effective core clock: a chain of dependent adds, checked by a chain of multiplies; one CPU alone, then all
-//! at once; scalar, and right after heavy vector work of each width.
+//! Measures the effective core clock with a chain of dependent adds, checked by a chain of multiplies: on one CPU, then
+//! on all CPUs at the same time; with scalar code, and right after heavy vector work of each width.
 
 use std::time::{Duration, Instant};
 
@@ -15,24 +15,24 @@ use crate::repeat::judged;
 use crate::thread_group::{self, Member};
 use crate::watch;
 
-/// If two chains differ by more, not both show the clock.
+/// Maximum difference of the two chains; if they differ by more, at least one of them does not show the clock.
 const AGREEMENT: f64 = 0.01;
 
-/// Half-width of the interval beyond which a clock counts as too noisy.
+/// Maximum half-width of the interval; a clock with a wider interval is too noisy.
 const TARGET: f64 = 0.01;
 
-/// Length of one timed chain. Long compared with reading the clock (25 ns), short compared with a timer tick (1 to 4
+/// Length of one timed chain: long compared with reading the clock (25 ns), short compared with a timer tick (1 to 4
 /// ms).
 const CHAIN_SECONDS: f64 = 150e-6;
 
-/// Length of a burst of heavy vector work before each clock reading. Intel cores keep the lower licence clock for about 650 µs after the last
-/// heavy instruction, so a reading immediately afterwards still shows that clock.
+/// Length of a burst of heavy vector work before each clock reading. Intel cores keep the lower license-based clock for
+/// about 650 µs after the last heavy instruction, so a reading immediately afterwards still shows that clock.
 const BURST_SECONDS: f64 = 400e-6;
 
-/// The fewest samples with an interval.
+/// Minimum number of samples for an interval.
 const LEAST: usize = 6;
 
-/// On a CPU so busy that hardly any sample is undisturbed, sampling ends this long after its time.
+/// Extra time for sampling on a CPU so busy that hardly any sample is undisturbed.
 const OVERTIME: Duration = Duration::from_millis(200);
 
 /// The samples of one CPU.
@@ -53,8 +53,8 @@ impl Taken {
         }
     }
 
-    /// If hardly any pair was undisturbed, interrupted ones that are plausible as a clock are better than nothing.
-    /// Returns whether they were needed.
+    /// If hardly any pair was undisturbed, uses interrupted pairs with a plausible clock. Returns whether they were
+    /// needed.
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
@@ -79,7 +79,7 @@ pub(crate) const CLOCK: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let lead = context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    // Scalar and each width, one CPU and all.
+    // Scalar and each vector width, on one CPU and on all CPUs.
     let wide = |heavy: &&heavy::Heavy| heavy.variant.bits() > 128 || cfg!(target_arch = "aarch64");
     let vectors = heavy::all().iter().filter(|heavy| heavy.variant.usable()).filter(wide).map(Some);
     let vectors: Vec<Option<&heavy::Heavy>> = std::iter::once(None).chain(vectors).collect();
@@ -126,7 +126,7 @@ fn width_word(vector: &heavy::Heavy) -> &'static str {
     }
 }
 
-/// Samples both chains for `seconds`; after a burst of `vector` work each time, if given.
+/// Samples both chains for `seconds`, each time after a burst of `vector` work, if given.
 fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool, Taken) {
     let hz = watch::look_at_clock();
     let iterations = |chain: &chain::Chain, cycles_each: f64, wanted: f64| {
@@ -142,7 +142,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         (v, (BURST_SECONDS / (from.elapsed().as_secs_f64() / 1000.0).max(1e-9)).ceil().max(1.0) as u64)
     });
     member.wait();
-    // All continue for the same time, so that each is measured while the others work.
+    // All continue for the same time: each CPU is measured while the others are busy.
     let end = member.start + Duration::from_secs_f64(seconds);
     let mut taken = Taken::default();
     let mut last = f64::NAN;
@@ -151,8 +151,9 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         if let Some((vector, iterations)) = burst {
             // SAFETY: as above.
             unsafe { (vector.run)(iterations) };
-            // Only the add chain: it must follow at once, while the licence still holds. A first run, untimed, waits
-            // for the burst's last results and for the core's return from its 512-bit mode.
+            // Only the add chain is timed: it must follow immediately, while the lower license-based clock is still in
+            // effect. An untimed first run waits for the burst's last results and for the core's return from its
+            // 512-bit mode.
             let n = 40_000 / u64::from(chain::ADD.work.operations);
             (chain::ADD.run)(n);
             taken.push(watch::chain_rate(&chain::ADD, n));
@@ -211,7 +212,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         if apart > AGREEMENT {
             let disagree = text!(
                 "clock-chains-disagree",
-                "clock {adds} by additions, {multiplies} by multiplications: these should agree within {agreement}",
+                "clock {adds} by additions, {multiplies} by multiplications: they should agree within {agreement}",
                 adds = Value::Figure(m.summary.median, "Hz"),
                 multiplies = Value::Figure(second, "Hz"),
                 agreement = Value::Share(AGREEMENT)
@@ -239,8 +240,8 @@ mod tests {
         assert!(
             summarize(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
         );
-        // With two dependent adds per cycle, the multiplies seem to take twice their cycles, which exceeds even the
-        // slowest core's.
+        // With two dependent adds per cycle, the multiplies appear to take twice as many cycles, which exceeds those of
+        // the slowest core.
         let twice = latency / (2.0 * f64::from(*chain::MULTIPLY_CYCLES.end()));
         assert!(summarize(0, "one", "scalar", taken(twice)).doubt.is_some());
     }

@@ -1,5 +1,5 @@
-//! Core to core: a cache line handed back and forth between two CPUs, by compare-and-swap and by loads and stores, for every
-//! pair of them, or on large machines for some of each kind of pair.
+//! Core-to-core latency: two CPUs pass a cache line back and forth, by compare-and-swap and by loads and stores. All
+//! pairs of CPUs are measured, or, on large machines, some of each kind.
 
 pub(crate) mod driver;
 pub(crate) mod mailbox;
@@ -29,32 +29,34 @@ use pairs::{Pair, Plan};
 
 const NAME: &str = "core-to-core";
 
-/// Half-width of the interval beyond which a pair counts as too noisy.
+/// Maximum half-width of the interval; a pair with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// The time for a pair, for both methods together, s.
+/// Time per pair for both methods together, s.
 const PAIR_SECONDS: f64 = 1e-3;
 
-/// All pairs of up to this many CPUs are measured on request.
+/// Maximum number of CPUs of which all pairs are measured on request.
 const MOST_CPUS: usize = 256;
 
-/// Starting the threads and waking both CPUs' clocks, once, s.
+/// One-time cost of starting the threads and raising both CPUs' clocks, s.
 const START_SECONDS: f64 = 0.012;
 
-/// A pair is abandoned if one side does not run for this long, a few time slices of a busy CPU; if there are few pairs, for their share of this.
+/// A pair is abandoned if one side does not run for the first limit, a few time slices of a busy CPU, or, with few
+/// pairs, for the pair's share of the second limit.
 const LIMITS: (f64, f64) = (0.04, 0.5);
 
-/// Maximum time under an emulator, as a multiple of the above: two CPUs of an emulated machine may be two threads that rarely run at the same
-/// time.
+/// Maximum time under an emulator, as a multiple of the above, because two CPUs of an emulated machine may be two
+/// threads that rarely run at the same time.
 const EMULATED: f64 = 600.0;
 
-/// The limit of its pairs, as a multiple of a real one's.
+/// The limit of an emulated machine's pairs, as a multiple of that on hardware.
 const EMULATED_LIMIT: f64 = 100.0;
 
-/// A pair that did not meet gets this many turns in all, the later ones after all others, while there is time.
+/// Maximum number of attempts for a pair that did not run at the same time. Further attempts follow after all other
+/// pairs, if there is time.
 const TURNS: u32 = 8;
 
-/// Pairs at most.
+/// Maximum number of pairs.
 fn most_pairs(cpus: usize, depth: Depth) -> usize {
     let every = pairs::count(MOST_CPUS);
     let sample = depth.pick_named(400, 2_000, 10_000, every);
@@ -64,12 +66,12 @@ fn most_pairs(cpus: usize, depth: Depth) -> usize {
     }
 }
 
-/// Whether --full measures more: only if the matrix is small.
+/// Whether `--full` measures more, which is the case only for small matrices.
 fn is_deep(depth: Depth, cpus: usize) -> bool {
     depth == Depth::Full && cpus <= 64
 }
 
-/// The planned time of a pair: less than the maximum, because sometimes a slow move to its CPUs adds to it.
+/// The planned time of a pair: less than the maximum, to leave time for occasional slow migrations to its CPUs.
 fn pair_time(depth: Depth, cpus: usize) -> Duration {
     Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
 }
@@ -100,13 +102,13 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
     let (inside, planned) = (&mut *context, &plan);
-    // Kept until the partner has ended: a lost partner would still look at its line.
+    // Kept until the partner has ended, because a lost partner would still access its line.
     let mut pools = BTreeMap::new();
     let pages = &mut pools;
     let done = std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
         let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
-        // Always dropped at the end: that ends the partner.
+        // Always dropped at the end, which ends the partner.
         let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
         let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
         let driver = thread("driver").spawn_scoped(scope, drive).ok();
@@ -116,7 +118,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     done.report(context, &plan)
 }
 
-/// How long to measure each of this many pairs.
+/// The measuring time for each of this many pairs.
 fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if is_emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
@@ -142,7 +144,7 @@ struct Done {
     unproven: Option<Text>,
 }
 
-/// The nodes on which a pair's line is placed alternately: both CPUs' if they differ and have usable memory.
+/// The nodes on which a pair's line is placed alternately: those of both CPUs, if they differ and have usable memory.
 fn find_homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
     let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node).filter(|node| memory.contains(*node));
     let mut homes: Vec<Option<u32>> =
@@ -186,7 +188,8 @@ fn measure_all(
         }
         let mut of_pair: Vec<&mut Pages> =
             pools.iter_mut().filter(|(home, _)| wanted.contains(home)).map(|(_, pages)| pages).collect();
-        // Unbound pages lie where they are first touched, whatever node was requested: once is enough.
+        // Unbound pages are on the node of the first touch, regardless of the requested node, so measuring once
+        // suffices.
         if let Some(why) = of_pair.iter().find_map(|pages| pages.unbound.clone()) {
             done.unbound = Some(why);
             of_pair.truncate(1);
@@ -211,10 +214,10 @@ fn measure_all(
     done
 }
 
-/// One cell of one method's matrix, unless its page lies elsewhere.
+/// Adds one cell of one method's matrix, unless its page is on a different node.
 fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     let lies_on = figures.lies_on;
-    // Without a requested node, every place is right.
+    // Without a requested node, any placement is correct.
     let bound = done.unbound.is_none() && figures.home.is_some();
     let home = match (&lies_on, bound) {
         (Ok(node), true) if Some(*node) != figures.home => {
@@ -242,20 +245,20 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
-    // The state before the matrix: a pair takes a millisecond, without looks.
+    // The state before the matrix: a pair takes a millisecond, without placement checks in between.
     let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
     context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }
 
 impl Done {
-    /// Reports in the coverage what was left out.
+    /// Reports omitted parts in the coverage.
     fn report(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
         context.check()?;
         let whole = context.at_more_length(NAME);
         if self.measured == 0 {
             return Err(match (self.no_memory, self.unpinned.iter().next()) {
                 (Some(why), _) => text!("no memory for a cache line: {why}").into(),
-                (_, Some(cpu)) => text!("no thread can be pinned to CPU {cpu} or its partners").into(),
+                (_, Some(cpu)) => text!("threads cannot be pinned to CPU {cpu} or its partners").into(),
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
             });
         }
@@ -283,7 +286,7 @@ impl Done {
         degrade(self.unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         let unpinned = !self.unpinned.is_empty();
         degrade(unpinned, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
-        let why = text!("{cells} cells were discarded: their page was on another node");
+        let why = text!("{cells} cells were discarded because their page was on another node");
         degrade(cells > 0, why, FREE_MEMORY.into());
         if let Some(why) = self.no_memory {
             let why = text!("no memory for some cache lines: {why}");
@@ -343,7 +346,7 @@ mod tests {
             assert!(cell.metric == "core_to_core.latency" && cell.value() > 0.0, "{cell:?}");
             assert!(cell.detail.has(detail::CLASS) && cell.detail.has(detail::PAGES), "{cell:?}");
         }
-        // Both methods of handing over, on both homes if the two are on two nodes, otherwise on one.
+        // Both hand-over methods, on both home nodes if the CPUs are on different nodes, otherwise on one.
         let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();
         let homes = if nodes[0] == nodes[1] { 1 } else { 2 };
         for how in Handover::ALL {
@@ -404,7 +407,7 @@ mod tests {
     fn one_cpu_is_impossible_with_words() {
         let mut machine = made(1, 1, 1, 1, 1);
         let outlook = CORE_TO_CORE.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
-        assert_eq!((outlook.state, outlook.why().as_str()), (record::State::Impossible, "it needs two CPUs"));
+        assert_eq!((outlook.state, outlook.why().as_str()), (record::State::Impossible, "requires two CPUs"));
         assert_eq!(CORE_TO_CORE.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
         machine.cpus[0].allowed = false;
         assert_eq!(

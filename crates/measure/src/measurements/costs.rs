@@ -1,5 +1,5 @@
-//! Small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch mispredict, the spin
-//! hint. Each is measured a few thousand times at once, minus the overhead.
+//! Measures small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch misprediction,
+//! spin hint. Each is measured a few thousand times per sample, minus the overhead.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,10 +20,10 @@ use os::mapping::{HUGE, Mapping, Page, base_page};
 
 const NAME: &str = "costs";
 
-/// Half-width of the interval beyond which a cost counts as too noisy.
+/// Maximum half-width of the interval; a cost with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// Branches in one sequence: far more than any predictor memorises (5,000 to 30,000 seen).
+/// Branches in one sequence: far more than any predictor memorizes (5,000 to 30,000 observed).
 const BRANCHES: usize = 100_000;
 
 /// Hand-overs in one sample.
@@ -46,7 +46,7 @@ pub(crate) const COSTS: Measure = Measure {
     run,
 };
 
-/// How long to sample one cost: until its samples agree, or its part of the time is over.
+/// The sampling time of one cost: until its samples agree, or its part of the time is used up.
 #[derive(Clone, Copy)]
 struct Sampling {
     effort: Effort,
@@ -88,7 +88,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     Ok(())
 }
 
-/// A CPU of another core of the same package, for costs across CPUs.
+/// A CPU of another core in the same package, for costs between CPUs.
 fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
     let machine = context.machine;
     let of = |cpu: u32| machine.cpu(cpu).map(|c| (c.package, c.core));
@@ -98,17 +98,17 @@ fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
     others.iter().rev().find(near).or(others.last()).copied()
 }
 
-/// A place for metrics of one CPU.
+/// Labels for metrics of one CPU.
 fn cpu_place(cpu: u32) -> Labels {
     Labels::new().with_label(Label::Cpu, cpu)
 }
 
-/// The costs within a single thread.
+/// Measures the costs within a single thread.
 fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     let mut watch = Watch::new(cpu);
     let stop = context.stop;
     let repeat = |watch: &mut Watch, work: &mut dyn FnMut()| {
-        // Once for the caches, the branch predictor and the page tables.
+        // One untimed run warms up the caches, the branch predictor and the page tables.
         work();
         watch.refresh();
         let end = Instant::now() + sampling.part;
@@ -119,7 +119,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     const CALLS: u32 = 2_000;
     let calls = repeat(&mut watch, &mut || {
         for _ in 0..CALLS {
-            // SAFETY: getppid takes nothing, touches nothing and is never answered without entering the kernel.
+            // SAFETY: getppid takes no arguments, touches no memory and always enters the kernel.
             unsafe { libc::syscall(libc::SYS_getppid) };
         }
     });
@@ -163,7 +163,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     context.push(judged(mispredicts(cpu, sampling, &mut watch), TARGET));
 }
 
-/// First touches of fresh pages; mapping and unmapping are not timed.
+/// Measures first touches of fresh pages; mapping and unmapping are not timed.
 fn page_faults(
     page: Page,
     step: usize,
@@ -190,7 +190,8 @@ fn page_faults(
                 unsafe { mapping.start().add(index * step).write_volatile(1) };
             }
         });
-        // Fewer faults than pages: the kernel mapped several at once, and the result is not of one fault.
+        // Fewer faults than pages: the kernel mapped several pages per fault, so the result is not that of a single
+        // fault.
         if let (Some(before), Some(after)) = (before, os::minor_faults())
             && (after - before) < pages as u64 * 9 / 10
         {
@@ -205,7 +206,8 @@ fn page_faults(
     failed.map_or(Ok(samples), Err)
 }
 
-/// (Random − predictable) ÷ the mispredicted half, a fresh sequence each time.
+/// Time with random branches minus time with predictable branches, divided by the mispredicted half, with a fresh
+/// sequence each time.
 fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     let mut random = Random::new(kernels::counter::ticks());
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
@@ -230,7 +232,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     measurement(metrics::COST_BRANCH_MISPREDICT, cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
 }
 
-/// The partner's answer in a context switch; anything else ends it.
+/// The byte exchanged in a context switch; any other value ends the partner.
 const PING: u8 = 1;
 
 fn send(mut to: &PipeWriter, byte: u8) {
@@ -238,7 +240,7 @@ fn send(mut to: &PipeWriter, byte: u8) {
     let _ = to.write(&[byte]);
 }
 
-/// The next byte, 0 if the pipe is closed or broken.
+/// The next byte; 0 if the pipe is closed or broken.
 fn receive(mut from: &PipeReader) -> u8 {
     let mut byte = [0u8];
     if matches!(from.read(&mut byte), Ok(1)) { byte[0] } else { 0 }
@@ -267,8 +269,8 @@ fn sample_beside(
     })
 }
 
-/// A byte sent to and fro between two threads through pipes, minus the time for one thread alone to write and read it:
-/// lmbench's lat_ctx with two processes and no working set.
+/// Sends a byte back and forth between two threads through pipes, and subtracts the time in which a single thread
+/// writes and reads it: lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
         let why = text!("cannot create a pipe");
@@ -301,7 +303,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     push_switches(context, m.with_detail(detail::WRITE_AND_READ_NS, overhead));
 }
 
-/// Pushes a cost that consists of switches, which are then no disturbance.
+/// Pushes a cost that consists of context switches, which therefore do not count as disturbances.
 fn push_switches(context: &mut Context, mut m: Measurement) {
     m.marks.retain(|mark| mark.mark != record::Mark::Switched);
     context.push(judged(m, 2.0 * TARGET));
@@ -314,7 +316,7 @@ fn wait_for(word: &AtomicU32, value: u32) {
         if now == value || now == OVER {
             return;
         }
-        // SAFETY: the word lives as long as both threads; the kernel sleeps only while it still holds `now`.
+        // SAFETY: the word lives as long as both threads; the kernel sleeps only while the word still contains `now`.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -329,14 +331,15 @@ fn wait_for(word: &AtomicU32, value: u32) {
 
 fn hand_over(word: &AtomicU32, value: u32) {
     word.store(value, Ordering::Release);
-    // SAFETY: the word lives as long as both threads; waking touches no memory.
+    // SAFETY: the word lives as long as both threads; waking accesses no memory.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
 }
 
-/// The value that ends the measurement instead of a turn.
+/// The value that ends the measurement instead of handing over the turn.
 const OVER: u32 = 2;
 
-/// A contended mutex as glibc and Rust build it on futexes: one thread wakes the other, which sleeps until then.
+/// Measures a contended mutex, as glibc and Rust implement it with futexes: one thread wakes the other, which sleeps
+/// until then.
 fn mutex_handover(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let turn = AtomicU32::new(0);
     let partner = || {

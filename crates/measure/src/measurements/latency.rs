@@ -1,5 +1,5 @@
-//! Load latency by working set: a dependent chase round one random cycle, on huge pages and on base pages, interleaved
-//! size by size. The difference between the two curves is the page walk.
+//! Measures load latency by working-set size: a dependent pointer chase around one random cycle, on huge pages and on
+//! base pages, interleaved size by size. The difference between the two curves is the page-walk overhead.
 
 mod curve;
 mod draws;
@@ -27,23 +27,23 @@ use os::placement::Placement;
 
 const NAME: &str = "latency";
 
-/// The command that gives a curve more time.
+/// The command that allows more time for a curve.
 const FULL: &str = "linespeed run latency --full";
 
-/// The smallest working set: one base page, in every L1.
+/// The smallest working set: one base page, which fits every L1 cache.
 const SMALLEST: usize = 4096;
 
-/// The curve on base pages extends at least to this size: beyond the caches and the reach of the TLB of nearly all
-/// machines.
+/// Minimum end of the curve on base pages: beyond the caches and the TLB reach of nearly all machines.
 const ENOUGH_FOR_BASE: usize = 640 << 20;
 
-/// A clock with a wider range during the curve makes times in the core's caches incomparable from run to run.
+/// Maximum range of the clock during the curve. With a wider range, latencies in the core's caches are not comparable
+/// between runs.
 pub(crate) const CLOCK_RANGE: f64 = 0.01;
 
-/// A point needs at least this many samples.
+/// Minimum number of samples for a point.
 const LEAST_SAMPLES: usize = 3;
 
-/// A set on huge pages with a smaller share of them is not "on huge pages".
+/// Minimum share of huge pages for a working set to count as "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
 pub(crate) const LATENCY: Measure = Measure {
@@ -156,8 +156,8 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         if context.out_of_time() {
             break;
         }
-        // The curve on huge pages has priority; if the memory for both would exceed the budget, the one on base pages
-        // ends earlier, and then sizes are skipped.
+        // The curve on huge pages has priority. If the memory for both would exceed the budget, the one on base pages
+        // ends earlier, and sizes are skipped.
         let left = context.seconds_left();
         let needs = |curves: &[Curve], stride: usize| -> f64 {
             let rest = || thin(&sizes[step..], stride);
@@ -183,7 +183,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         let stride = [1, 2, 4, 8].into_iter().find(|stride| needs(&curves, *stride) <= left).unwrap_or(8);
         next = step + stride;
         for curve in &mut curves {
-            // The pool of reserved huge pages may hold less than requested.
+            // The pool of reserved huge pages may contain less than requested.
             if bytes > curve.cycle.capacity() {
                 continue;
             }
@@ -220,7 +220,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     if ended.is_ok() && passed_over > 0 && reached == largest {
         let why = text!(
-            "{skipped} of {all} sizes were skipped for lack of time",
+            "{skipped} of {all} sizes skipped for lack of time",
             skipped = passed_over as u64,
             all = sizes.len()
         );
@@ -228,13 +228,13 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     }
     if ended.is_ok() && reached < largest {
         let why = text!(
-            "out of time at {reached}; {planned} was planned",
+            "out of time at {reached}, before the planned {planned}",
             reached = Value::Bytes(reached as u64),
             planned = Value::Bytes(largest as u64)
         );
         context.degrade_with_remedy(NAME, why, FULL);
     }
-    // The cycle on huge pages is the first of the curves, and the one that others need.
+    // The cycle on huge pages belongs to the first curve, and is the one that other measurements need.
     for curve in curves.into_iter().rev() {
         context.kept_cycle = close_curve(context, curve, cpu).or(context.kept_cycle.take());
     }
@@ -245,7 +245,7 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
 fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
     let out_of_time = || context.out_of_time();
     let warmed = warm::warm(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
-    // A short chase determines how many hops last as long as a sample should.
+    // A short chase determines the number of hops for the duration of a sample.
     let trial = 2_048;
     watch.refresh();
     let taken = watch.sample(|| curve.cycle.walk(trial));
@@ -253,7 +253,7 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     let samples = sample(curve, hops, effort, context, watch);
-    // If time ended a point at once, one disturbed sample would be its result.
+    // If an expired time ended a point immediately, a single disturbed sample could be its result.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
         curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
@@ -261,8 +261,8 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
     warmed
 }
 
-/// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle if others can
-/// use it.
+/// Converts a finished curve to measurements after checking its pages and their placement. Returns the cycle if other
+/// measurements can use it.
 fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     let node = context.node_of(cpu);
     let word = curve.page.word();
@@ -308,14 +308,14 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
         });
         ns.doubt = draws::find_doubt(point, &ns);
         cycles.doubt = draws::find_doubt(point, &cycles);
-        // In the core's own caches time follows the clock; cycles do not.
+        // In the core's private caches, latency in ns depends on the clock, but latency in cycles does not.
         if let Some((range, low, high)) = moved
             && ns.doubt.is_none()
             && range > CLOCK_RANGE
             && point.bytes as u64 <= core_bytes
         {
             let why = text!(
-                "the core clock varied from {low} to {high}: compare runs by load.latency_cycles",
+                "the core clock varied from {low} to {high}: compare runs with load.latency_cycles",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")
             );
@@ -334,12 +334,12 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     Some(curve.cycle)
 }
 
-/// While it lives the process may have transparent huge pages again; afterwards they are disabled as before.
+/// Lets the process use transparent huge pages until it is dropped; afterwards, they are disabled as before.
 #[derive(Debug)]
 pub(crate) struct HugePagesLifted;
 
 impl HugePagesLifted {
-    /// Lifts the restriction if there is one, and reports it in the coverage of `what`.
+    /// Lifts the restriction, if any, and reports it in the coverage of `what`.
     pub(crate) fn lift(context: &mut Context, what: &str) -> Option<Self> {
         if !is_refused() || !set(false) {
             return None;
@@ -361,14 +361,14 @@ impl Drop for HugePagesLifted {
     }
 }
 
-/// Whether huge pages are refused to this process even on request.
+/// Whether this process may not use huge pages even on request.
 fn is_refused() -> bool {
-    // SAFETY: takes numbers. Since Linux 6.18 bit 1 means that memory for which they are requested may have them.
+    // SAFETY: takes numbers. Since Linux 6.18, bit 1 means that memory may use huge pages if they are requested for it.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 
 fn set(refused: bool) -> bool {
-    // SAFETY: takes numbers, and leaves existing pages unchanged.
+    // SAFETY: the call only takes integers, and leaves existing pages unchanged.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, libc::c_ulong::from(refused), 0, 0, 0) == 0 }
 }
 

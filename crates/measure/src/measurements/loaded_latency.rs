@@ -1,4 +1,4 @@
-//! Load latency while the other CPUs load the memory at a rising rate.
+//! Measures load latency while the other CPUs read memory at an increasing rate.
 
 use record::text::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,20 +27,20 @@ use crate::watch::ns_since;
 
 const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB: from almost idle down to none, in factors of two to
-/// three, closest around the usual knee.
+/// Cycles (chained adds) that a loader waits after each 16 KiB: from almost idle to no wait, in factors of two to
+/// three, with the smallest steps around the usual knee.
 const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
 
-/// Rates of load: none, then one for each wait.
+/// Number of load rates: none, then one for each wait.
 const RATES: usize = 1 + WAITS.len();
 
 /// Bytes that a loader reads between waits.
 const BURST: usize = 16 << 10;
 
-/// Hops of a latency sample: some 50 µs from memory.
+/// Hops per latency sample: about 50 µs from memory.
 const HOPS: u64 = 512;
 
-/// With a single CPU there are no loaders.
+/// The reason if there is only one CPU, which leaves none for loaders.
 const NEEDS_LOADERS: Template =
     Template::new("needs-two-cpus-to-load", "needs two CPUs: one to measure, another to generate load");
 
@@ -73,7 +73,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let size = Value::Bytes(read_from);
         context.degrade_with_remedy(
             NAME,
-            text!("the load reads only {size}, which fits in the caches"),
+            text!("the load covers only {size}, which fits in the caches"),
             text!("linespeed run loaded-latency --full, or more memory"),
         );
     }
@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
 
     let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-    // Time left from creating the arrays is not all spent: a longer window shows no more.
+    // Time left over from creating the arrays is not fully used, because a longer window does not improve the result.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
     let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
@@ -120,13 +120,13 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             NAME,
             text!(
-                "other programs occupied the CPU at {starved} of {all} rates, which are excluded",
+                "other programs occupied the CPU at {starved} of {all} rates; these are excluded",
                 all = RATES
             ),
             text!("stop other programs, or linespeed run loaded-latency --full"),
         );
     }
-    // Waits that differ little may result in another order.
+    // Waits that differ little may result in a different order.
     points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
@@ -137,23 +137,23 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 /// The samples of one window, ns per load.
 #[derive(Debug, Default)]
 struct Samples {
-    /// Of the chase.
+    /// Samples of the chase.
     chase: Vec<f64>,
-    /// Of the memory probe between them.
+    /// Samples of the memory probe between them.
     probe: Vec<f64>,
 }
 
-/// Chases between two readings of the probe.
+/// Number of chases between two readings of the probe.
 const PROBED: usize = 6;
 
-/// Latency samples of a chase from `start` to `end`.
+/// Takes latency samples of a chase until `end`.
 fn chase_samples(cycle: &Cycle, member: Member, end: Instant, probe: &Mutex<Option<MemoryProbe>>) -> Samples {
     let mut samples = Samples::default();
     let mut at = 0;
-    // This thread alone uses it.
+    // Only this thread uses it.
     let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
     member.wait();
-    // A tenth of the window lets the loaders reach their rate.
+    // The first tenth of the window lets the loaders reach their rate.
     let settle = member.start + (end - member.start) / 10;
     while Instant::now() < end {
         let from = Instant::now();
@@ -173,13 +173,13 @@ fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &At
     let mut log = WorkLog::with_capacity(1 << 16);
     member.wait();
     log.note(member.start, 0.0);
-    // Array and offset: both arrays alternately.
+    // Array and offset; the arrays alternate.
     let (mut done, mut place) = (0.0, (0usize, 0usize));
     let adds = u64::from(chain::ADD.work.operations);
     while !over.load(Ordering::Relaxed) {
         if let Some(cycles) = wait {
             let from = part.array(place.0, place.1 / CHUNK * CHUNK).wrapping_byte_add(place.1 % CHUNK);
-            // SAFETY: the burst lies within a chunk of the part's array (bursts divide chunks), which was touched and is
+            // SAFETY: the burst is within a chunk of the part's array (bursts divide chunks), which was touched and is
             // only read.
             unsafe { (read.run)(from, from, from, BURST) };
             place.1 += BURST;
@@ -207,15 +207,15 @@ struct Point {
     /// The probe's latency, ns.
     probe: Vec<f64>,
     summary: record::Summary,
-    /// Whether the chase was found on another CPU.
+    /// Whether the chase ran on a different CPU.
     moved: bool,
 }
 
 impl Point {
-    /// `None` if the chase had no time.
+    /// `None` if the chase had no CPU time.
     fn new(loaded: f64, Samples { chase: samples, probe }: Samples, moved: bool) -> Option<Self> {
         let summary = record::Summary::from_samples(&samples);
-        // The chase's own lines are also traffic.
+        // The lines of the chase also count as traffic.
         let bandwidth = loaded + 64.0 / summary.median * 1e9;
         (bandwidth.is_finite() && summary.median > 0.0).then_some(Self {
             bandwidth,
@@ -226,8 +226,8 @@ impl Point {
         })
     }
 
-    /// Whether another point at no lower rate shows that this one's latency was not caused by the load: it is lower by
-    /// more than both scatter.
+    /// Whether another point, at the same or a higher rate, shows that this point's latency was not caused by the load,
+    /// because its latency is lower by more than the scatter of both.
     fn is_refuted_by(&self, other: &Point) -> bool {
         let (Some((low, _)), Some((_, high))) = (self.summary.interval, other.summary.interval) else {
             return false;
@@ -236,7 +236,7 @@ impl Point {
     }
 }
 
-/// Latency that falls by this much while the load rises was not caused by the load.
+/// If latency falls by this share while the load rises, it was not caused by the load.
 const FELL: f64 = 0.05;
 
 fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) {
@@ -277,20 +277,19 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
     }
 }
 
-/// The doubt about a point that another one refutes.
+/// The doubt about a point that is refuted by another point.
 const REFUTED: Template = Template::new(
     "loaded-latency-refuted",
     "latency fell at a higher load: other programs probably used memory or caches",
 );
 
-/// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None` if it
-/// never does.
+/// The bandwidth at which latency first reaches twice the idle latency, interpolated linearly; `None` if it never does.
 fn knee(curve: &[(f64, f64)]) -> Option<f64> {
     let by_latency: Vec<(f64, f64)> = curve.iter().map(|(bandwidth, ns)| (*ns, *bandwidth)).collect();
     value_at(&by_latency, by_latency.first()?.0 * 2.0)
 }
 
-/// The second of a curve's values where the first one reaches the wanted value.
+/// The second coordinate of a curve at the point where the first one reaches `wanted`.
 fn value_at(curve: &[(f64, f64)], wanted: f64) -> Option<f64> {
     curve.windows(2).find(|w| w[0].0 < wanted && w[1].0 >= wanted).map(|w| {
         let share = (wanted - w[0].0) / (w[1].0 - w[0].0);
@@ -327,7 +326,7 @@ mod tests {
         let (idle, noisy, loaded) = (at(1e9, 100.0), at(2e9, 170.0), at(4e9, 130.0));
         assert!(noisy.is_refuted_by(&loaded) && !loaded.is_refuted_by(&noisy));
         assert!(!idle.is_refuted_by(&loaded) && !at(1e9, 103.0).is_refuted_by(&at(2e9, 100.0)));
-        // A little load never costs less than none; more load may not have come.
+        // A low load never costs less than none; a higher load may not have been reached.
         assert!(!noisy.is_refuted_by(&idle));
     }
 

@@ -1,4 +1,4 @@
-//! The measurements, one file each: a new one is a file here and its two lines below.
+//! The measurements, one file each. To add one, create a file here and add two lines below.
 
 use crate::measure::Measure;
 
@@ -17,7 +17,7 @@ pub(crate) mod time_taken;
 pub(crate) mod wakeup;
 pub(crate) mod workloads;
 
-/// Every measurement, in the order in which they run.
+/// All measurements, in the order in which they run.
 pub const MEASUREMENTS: &[&Measure] = &[
     &clock::CLOCK,
     &latency::LATENCY,

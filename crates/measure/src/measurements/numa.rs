@@ -1,4 +1,5 @@
-//! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each (columns). The memory is bound
+//! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each node
+//! (columns). The memory is bound
 //! to its node and verified page by page.
 
 pub(crate) mod chase;
@@ -28,11 +29,11 @@ use plan::{Effort, Phases, Row, distances, memory_nodes};
 
 const NAME: &str = "numa";
 
-/// Half-width of the interval beyond which a bandwidth counts as too noisy.
+/// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round over the cells may take this multiple of the time for all rounds before cells are abandoned, so that even on a busy machine
-/// every cell is measured once.
+/// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned, so that
+/// every cell is measured once even on a busy machine.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
@@ -110,7 +111,7 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         .with_known_detail(detail::NUMA_BALANCING, context.snapshot.numa_balancing)
 }
 
-/// Verifies the columns again after their use; reports which are withheld, and which were never verified.
+/// Verifies the columns again after use. Reports columns that are withheld and columns that could not be verified.
 fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool> {
     columns
         .iter_mut()
@@ -163,7 +164,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
         let why = if cells.unfinished {
             text!(Coverage::TIME_ENDED, when = format!("with {missing} cells left"))
         } else {
-            text!("{cells} cells are missing: their CPU went offline", cells = missing)
+            text!("{cells} cells are missing because their CPU went offline", cells = missing)
         };
         context.degrade_with_remedy("numa latency", why, "linespeed run numa --full");
     }
@@ -231,7 +232,7 @@ fn bandwidth(
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
             let why = text!(
-                "array of only {array}: some data came from the node's caches ({caches})",
+                "array of only {array}: some data was read from the node's caches ({caches})",
                 array = Value::Bytes(column.touched as u64),
                 caches = Value::Bytes(held)
             );
@@ -248,7 +249,7 @@ fn bandwidth(
     Ok(())
 }
 
-/// Time per element of one thread of each row in each column's memory.
+/// Measures the time per element of one thread of each row in each column's memory.
 fn elements(
     context: &mut Context,
     rows: &[Row],

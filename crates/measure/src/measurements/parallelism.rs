@@ -1,4 +1,5 @@
-//! Memory-level parallelism: how many loads one core keeps in flight, measured with 1 to 16 simultaneous chases.
+//! Memory-level parallelism: the number of loads that one core keeps in flight, measured with 1 to 16 simultaneous
+//! chases.
 
 use record::text::Value;
 use std::time::{Duration, Instant};
@@ -15,10 +16,10 @@ use crate::thread_group;
 use crate::watch::{reading_cost_ns, time_ns};
 use os::mapping::Page;
 
-/// Numbers of chases, 1 first: the others are compared with it.
+/// Numbers of chases; the first, 1, is the reference for the others.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
 
-/// A new cycle grows by this much between time checks.
+/// Growth of a new cycle between two time checks, bytes.
 const STEP: usize = 16 << 20;
 
 /// Hops of each chase in a sample: about 0.4 ms from memory.
@@ -80,7 +81,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     Ok(cycle)
 }
 
-/// Interleaved rounds over all numbers of chases; the others of a round are compared with its single chase.
+/// Runs interleaved rounds over all numbers of chases. The results of each round are compared with its single chase.
 fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt> {
     let least = context.depth.pick(7, 15, 40);
     let cost = reading_cost_ns();
@@ -93,7 +94,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
         let mut single = 0.0;
         for (index, &chains) in CHAINS.iter().enumerate() {
             let mut pointers = cycle.starts(chains);
-            // SAFETY: each pointer is a line of the cycle, whose lines hold addresses of its lines.
+            // SAFETY: each pointer is a line of the cycle, whose lines contain addresses of its lines.
             let chase = || unsafe { kernels::chase::chase_parallel(&mut pointers, HOPS) };
             let ns = (time_ns(chase) - cost).max(1.0);
             if chains == 1 {

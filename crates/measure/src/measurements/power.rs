@@ -1,5 +1,5 @@
-//! The machine's power when idle and under known work on all CPUs. A busy package with low power is stalled: its power in
-//! production is compared with these results.
+//! Measures the machine's power when idle and under known work on all CPUs. Its power in production is compared with
+//! these results: a busy package with low power is stalled.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
 use crate::workloads::worker_pool::{TimeBudget, WorkerPool};
 
 const NAME: &str = "power-draw";
-/// The work during which power is read, from busy execution units to a waiting core.
+/// The kinds of work during which power is read, from busy execution units to a waiting core.
 const WORK: [&str; 4] = ["flops", "cpu-bound", "memory-bound", "triad"];
 const IDLE: &str = "idle";
-/// Half-width of the interval beyond which power is too noisy.
+/// Maximum half-width of the interval; a power result with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 const NONE: Template = Template::new("power-no-sensor", "no RAPL package domain and no power meter");
@@ -48,7 +48,7 @@ pub(crate) const POWER: Measure = Measure {
 enum Meter {
     /// Energy counters of the packages.
     Packages(Vec<EnergyCounter>),
-    /// The whole machine's meter, µW, averaged by its chip over about a second.
+    /// The power meter of the whole machine, µW, averaged by its chip over about a second.
     Machine(String),
 }
 
@@ -74,8 +74,8 @@ impl Meter {
         }
     }
 
-    /// Rounds over all work and idleness, and seconds of each reading. RAPL updates every millisecond, and six readings give an interval; a
-    /// meter, which averages, gets a second to settle.
+    /// Number of rounds over idle and all work, and seconds per reading. RAPL updates every millisecond, and six
+    /// readings suffice for an interval. A meter averages, and therefore gets a second to settle.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),
@@ -188,7 +188,7 @@ mod tests {
         let from = Instant::now();
         let watts =
             meter.watts(&root, || std::fs::write(tree.path().join(ENERGY), "671150\n").unwrap()).unwrap();
-        // One joule in at most the elapsed time.
+        // One joule in at most the elapsed time of the test.
         assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
         assert_eq!(energy_between(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
     }

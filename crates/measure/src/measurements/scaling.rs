@@ -1,4 +1,5 @@
-//! Scaling of throughput and IPC from one CPU to all of them: the workloads on an increasing number of CPUs, in each distinct order of CPUs.
+//! Measures how throughput and IPC scale from one CPU to all CPUs: the workloads run on an increasing number of CPUs,
+//! in each distinct order of CPUs.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -20,27 +21,28 @@ use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
 const NAME: &str = "scaling";
 
-/// The workloads of the main job: arithmetic, and tables in the first-level cache. The bandwidth measurement shows how
-/// memory scales.
+/// The workloads of the main job: arithmetic, and tables in the L1 cache. The bandwidth measurement shows the scaling
+/// of memory.
 const NORMAL: [&str; 2] = ["primes", "aes-256-ige"];
 
-/// Steps of the main job; and of a workload that cannot be split.
+/// Maximum number of steps in the main job, and for a workload that cannot be split.
 const FEW_STEPS: usize = 5;
 
-/// Visits of a step, in the order of the steps and back (twice that in a full run), so that a drift affects all alike.
+/// Visits of each step, in ascending and then descending order (twice as many in a full run), so that drift affects all
+/// steps equally.
 const VISITS: usize = 2;
 
 /// Slices of a visit.
 const SLICES: usize = 4;
 
-/// On a machine so busy that steps take longer than planned, seconds beyond the budget in which another workload may
-/// still begin.
+/// Seconds beyond the budget in which another workload may still begin, on a machine so busy that steps take longer
+/// than planned.
 const OVERTIME: f64 = 3.0;
 
-/// The fewest slices of a visit if time is short.
+/// Minimum number of slices per visit if time is short.
 const LEAST: usize = 3;
 
-/// Seconds of a visit besides its slices, and for each of its threads.
+/// Seconds of a visit in addition to its slices, and for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
 pub(crate) const SCALING: Measure = Measure {
@@ -77,7 +79,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut session = Session::begin(context, NAME, &threads, wanted)?;
     session.report_counters(context);
     report_same_orders(context);
-    // Workloads with whole passes come last, since they may take too long.
+    // Workloads with whole passes are run last, because they may take too long.
     session.chosen.sort_by_key(|workload| workload.definition().indivisible);
     let count = session.chosen.len();
     let mut too_late = Vec::new();
@@ -89,7 +91,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             continue;
         }
         let rest: f64 = session.chosen[index..].iter().map(|workload| weight(*workload)).sum();
-        // Passes of some tenths of a second would take minutes on every step.
+        // Passes of some tenths of a second would take minutes over all steps.
         let few_enough = workload.definition().indivisible && context.depth < Depth::Full;
         let steps = if few_enough { &few } else { &all };
         session.measure(context, index, weight(workload) / rest, |context, turn| {
@@ -106,12 +108,12 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// A workload's part of the time: whole passes take more of it.
+/// A workload's weight in dividing the time: whole passes need more.
 fn weight(workload: &dyn Workload) -> f64 {
     if workload.definition().indivisible { 3.0 } else { 1.0 }
 }
 
-/// Every group of CPUs to measure, by number of CPUs; orders with the same CPUs share it.
+/// All groups of CPUs to measure, by number of CPUs; orders with the same CPUs share a group.
 fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     let normal = depth <= Depth::Normal;
     let orders =
@@ -120,7 +122,7 @@ fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     shared_steps(machine, cpus, &orders, |order| fill_order::steps(order, machine, cpus, most))
 }
 
-/// Identical orders of CPUs are measured once, which is reported.
+/// Reports that identical orders of CPUs are measured only once.
 fn report_same_orders(context: &mut Context) {
     if context.depth <= Depth::Normal {
         return;
@@ -175,7 +177,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
         }
     }
     for (step, seen) in steps.iter().zip(seen) {
-        // An interrupted run keeps its steps, and does not report the others.
+        // An interrupted run preserves its steps, and does not report the others.
         if seen.run.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME)
         {
             continue;
@@ -200,7 +202,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     Ok(())
 }
 
-/// The time of a pass is reported with the throughput of one thread, so both are from these slices.
+/// Replaces the time of a pass: it is reported with the throughput of one thread, so both must be from these slices.
 fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     let place = Labels::new().with_label(Label::Workload, seen.workload.name());
     let before = context.measurements.len();
@@ -212,12 +214,12 @@ fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     }
 }
 
-/// The steps with enough memory; the others are listed in the coverage.
+/// The steps for which there is enough memory; the others are listed in the coverage.
 fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Vec<Step> {
     let each = workload.definition().bytes;
     let allowed = context.memory_allowance();
     let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
-    // Each CPU keeps its memory from its first step to the last.
+    // Each CPU keeps its memory from the first step to the last.
     let mut cpus = BTreeSet::new();
     let (mut some, mut left_out) = (Vec::new(), Vec::new());
     for step in steps {
@@ -232,7 +234,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
-            "memory suffices for only {threads} threads ({each} each): {missing} steps with {steps} threads are skipped",
+            "memory is sufficient for only {threads} threads ({each} each): {missing} steps with {steps} threads are skipped",
             each = Value::Bytes(each),
             missing = left_out.len()
         );
@@ -241,7 +243,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     some
 }
 
-/// Length of a slice so that all visits of all steps fit into `seconds`; 5 ms at least.
+/// Length of a slice such that all visits of all steps fit into `seconds`, at least 5 ms.
 fn slice_seconds(steps: &[Step], visits: usize, seconds: f64) -> f64 {
     let (each, thread) = VISIT_SECONDS;
     let around: f64 = steps.iter().map(|step| each + thread * step.cpus.len() as f64).sum();

@@ -1,4 +1,4 @@
-//! SMT yield: all siblings of a core together compared with one of them alone, in interleaved rounds.
+//! SMT yield: compares all siblings of a core together with a single sibling, in interleaved rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -20,7 +20,7 @@ const NAME: &str = "smt-yield";
 /// The workloads of the main job.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
 
-/// Rounds: one alone, then all; all, then one alone.
+/// Rounds, alternately in the order "one sibling, then all" and "all, then one sibling".
 const ROUNDS: usize = 7;
 
 /// Seconds for starting and ending the threads of a slice.
@@ -86,8 +86,8 @@ fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The lead CPU's core; if the user named the measurement, one more far from it, and in a full run up to 6 spread over
-/// the machine.
+/// The lead CPU's core; if the user requested the measurement by name, also a distant one; in a full run, up to 6
+/// spread over the machine.
 fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
     let first = lead
@@ -104,7 +104,7 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     chosen.into_iter().filter_map(|at| cores.get(at).cloned()).collect()
 }
 
-/// Why there are no siblings, as far as the kernel reports it.
+/// The reason why there are no siblings, as far as the kernel reports it.
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
@@ -160,7 +160,7 @@ fn measure_core(context: &mut Context, turn: &Turn, core: &Core) -> Result<(), U
     Ok(())
 }
 
-/// The measurement of one core's rounds.
+/// Builds the measurement from one core's rounds.
 fn make_measurement(
     work: &'static str,
     core: &Core,

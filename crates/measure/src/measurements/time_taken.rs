@@ -1,5 +1,5 @@
-//! Time taken from a busy thread: each CPU spins on the cycle counter; a gap is time that something else used. A
-//! gap without an interrupt or context switch came from below: firmware or hypervisor.
+//! Time stolen from a busy thread: each CPU spins on the cycle counter, and a gap is time used by something else. A gap
+//! without an interrupt or context switch is caused below the kernel, by firmware or hypervisor.
 
 use std::time::{Duration, Instant};
 
@@ -17,25 +17,27 @@ use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
 use os::Stop;
 
-/// A shorter gap is the loop itself, a cache miss or due to an SMT sibling. rtla's osnoise uses 5 µs, oslat 1 µs.
+/// Minimum gap. Shorter gaps are caused by the loop itself, a cache miss or an SMT sibling. rtla's osnoise uses 5 µs,
+/// oslat 1 µs.
 const THRESHOLD_NS: f64 = 1_000.0;
 
-/// The share is computed over parts of this length; each is a sample.
+/// Length of the slices over which the share is computed; each slice is a sample.
 const PART: Duration = Duration::from_millis(50);
 
-/// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per part instead of after each gap.
+/// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per slice instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
 
-/// Share of the time that scans of all threads' run times may take.
+/// Maximum share of the time for scans of all threads' run times.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time with the kernel's trace active, which slows what it observes: those gaps have causes but do not count for the share.
+/// Share of the time with the kernel's trace active. Because tracing slows down what it observes, gaps during the trace
+/// get causes but do not count for the share.
 const TRACED: f64 = 0.4;
 
-/// The most gaps saved per CPU; more are still counted in the share.
+/// Maximum number of gaps saved per CPU; further gaps still count for the share.
 const MOST_GAPS: usize = 200_000;
 
-/// With more CPUs, their gaps' distributions are not saved for each.
+/// Maximum number of CPUs for which each gap distribution is saved separately.
 const DISTRIBUTIONS: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ struct Gap {
     cause: Cause,
 }
 
-/// One part's spinning.
+/// The result of spinning for one slice.
 #[derive(Clone, Debug, Default)]
 struct Part {
     watched_ns: f64,
@@ -59,7 +61,7 @@ struct Part {
 }
 
 impl Part {
-    /// The gaps due to `cause`, or to any.
+    /// The gaps due to `cause`, or all gaps.
     fn taken(&self, cause: Option<Cause>) -> impl Iterator<Item = f64> {
         self.gaps.iter().filter(move |gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns)
     }
@@ -133,10 +135,10 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// How long to spin, and the limit for scans of who ran on a CPU.
+/// The spinning time, and the time limit for scans of threads that ran on a CPU.
 type Durations = (Duration, Duration);
 
-/// All CPUs spin at once.
+/// Spins on all CPUs at the same time.
 fn spin_all(cpus: &[u32], rate: f64, durations: Durations, stop: &Stop) -> Vec<Option<Seen>> {
     thread_group::run(cpus, |member| spin(member, rate, durations, stop))
 }
@@ -153,7 +155,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     let mut gaps_kept = 0;
     member.wait();
     let end = member.start + duration;
-    // At least one part: a thread kept from its CPU until the end has lost time all the more.
+    // At least one slice, because a thread that had no CPU until the end has lost even more time.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
         let mut part = Part::default();
         let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;
@@ -161,7 +163,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
         let mut from = last;
         loop {
             let (before, after) = counter::next_gap(last, threshold, until);
-            // A thread moved to a CPU whose counter lags sees time go backwards: not a gap.
+            // If a thread is moved to a CPU whose counter lags, time goes backwards, which is not a gap.
             if after.saturating_sub(before) > threshold && gaps_kept < MOST_GAPS {
                 gaps_kept += 1;
                 let ns = after.saturating_sub(before) as f64 / rate;
@@ -184,7 +186,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
                     seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
                 }
                 part.gaps.push(Gap { ns, cause });
-                // The time for reading the evidence is not counted.
+                // The time for reading the counts is excluded.
                 from = counter::ticks();
                 last = from;
             } else {
@@ -209,18 +211,19 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     seen
 }
 
-/// Time taken from a thread that never sleeps: shares of its time.
+/// Time stolen from a thread that never sleeps, as shares of its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Shares {
-    /// By anything.
+    /// By any cause.
     pub all: f64,
-    /// By the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
+    /// Taken by the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
     pub os: Option<f64>,
-    /// From below the kernel: by the hypervisor or the firmware.
+    /// Below the kernel: by the hypervisor or the firmware.
     pub below: Option<f64>,
 }
 
-/// The shares taken from a thread spinning on each CPU, all at once, in this time; a CPU on which nothing ran has none.
+/// The shares stolen from threads that spin on all of these CPUs at the same time, for this long; `None` for a CPU on
+/// which no thread ran.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = watch::ticks_a_second() / 1e9;
     spin_all(cpus, rate, (duration, Duration::ZERO), stop)
@@ -262,8 +265,8 @@ fn count_events(interrupts: Option<&mut Interrupts>) -> Option<(u64, u64)> {
     Some((interrupts?.read()?, involuntary))
 }
 
-/// The possible causes of a gap: interrupts since the previous reading, and, if another thread had the CPU, those that ran since
-/// the last scan.
+/// The possible causes of a gap: interrupts since the previous reading and, if another thread had the CPU, the threads
+/// that ran since the last scan.
 fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mut RunTimes>) -> Vec<Taker> {
     let switched = tasks.is_some();
     match cause {
@@ -280,8 +283,9 @@ fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mu
     takers
 }
 
-/// If only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest ones,
-/// since an interrupt takes microseconds and a preempted virtual CPU milliseconds; the rest came from below.
+/// Attributes gaps if only the number of events in a slice is known. That many of the shortest gaps are attributed to
+/// the kernel, because an interrupt takes microseconds but a preempted vCPU milliseconds; the rest are attributed to
+/// causes below the kernel.
 fn attribute_gaps(gaps: &mut [Gap], events: u64) {
     let mut order: Vec<usize> = (0..gaps.len()).collect();
     order.sort_by(|a, b| gaps[*a].ns.total_cmp(&gaps[*b].ns));
@@ -303,7 +307,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
             .with_detail(detail::GAPS, gaps.len())
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
-        // Over all the time together: parts differ in length, and their mean is not that of the time.
+        // Computed over the total time: slices differ in length, so their mean would be wrong.
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());
@@ -319,7 +323,7 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
     }
 }
 
-/// Four buckets per octave from 1 µs.
+/// Counts gaps in four buckets per octave, from 1 µs.
 fn count_by_octave(gaps: &[f64]) -> Vec<Bucket> {
     let mut counts: std::collections::BTreeMap<i32, u64> = std::collections::BTreeMap::new();
     for gap in gaps {

@@ -1,6 +1,6 @@
-//! Wake-up latency as cyclictest measures it: absolute timers, one thread per CPU; on the machine as it is, with idle states disabled, and tuned,
-//! under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
-//! corrected for them.
+//! Wake-up latency, measured as by cyclictest: absolute timers, one thread per CPU; on the machine as is, with idle
+//! states disabled, and tuned; under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second
+//! set of percentiles is corrected for them.
 
 use std::io;
 use std::time::Duration;
@@ -20,19 +20,19 @@ use os::Stop;
 
 const NAME: &str = "wakeup";
 
-/// A late thread continues beyond its cycles' time for this long.
+/// Maximum time by which a late thread may exceed the planned time of its cycles.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Cycles with a trace, whose ring buffer holds the events of a few thousand.
+/// Maximum number of cycles with a trace, whose ring buffer has room for the events of a few thousand cycles.
 const MOST_TRACED: usize = 1_000;
 
-/// With more CPUs, their distributions are saved together, not for each.
+/// Maximum number of CPUs whose distributions are saved separately; with more CPUs, one combined distribution is saved.
 const DISTRIBUTIONS: usize = 32;
 
 /// The tuning of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tuned {
-    /// Nothing.
+    /// No tuning.
     Nothing,
     /// Idle states are disabled, as by cyclictest.
     Awake,
@@ -48,7 +48,8 @@ struct Setting {
 }
 
 impl Setting {
-    /// All settings, those of SCHED_FIFO last. A real-time thread has no slack: for it `awake` is the same as tuned.
+    /// All settings, those of SCHED_FIFO last. A real-time thread has no timer slack, so for it `awake` is equivalent
+    /// to tuned.
     fn all(priority: u8) -> Vec<Setting> {
         let other = [Tuned::Nothing, Tuned::Awake, Tuned::All].map(|tuned| Setting { priority: 0, tuned });
         let fifo = [Tuned::Nothing, Tuned::All].map(|tuned| Setting { priority, tuned });
@@ -83,7 +84,7 @@ impl Setting {
     }
 }
 
-/// What the kernel refused, and why.
+/// The settings that the kernel refused, and why.
 #[derive(Debug, Default)]
 struct Refused {
     fifo: Option<String>,
@@ -91,7 +92,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// Tries both on a thread that ends at once.
+    /// Tries both on a thread that exits immediately.
     fn find(cpu: u32, priority: u8) -> Self {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
@@ -141,7 +142,7 @@ pub(crate) const WAKEUP: Measure = Measure {
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
     budget: |_, cpus, depth| Budget {
-        // The last second of those is beside a trace.
+        // The last second of these runs with a trace.
         seconds: depth.pick(1.2, 8.6, 61.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
         bytes: 0,
     },
@@ -177,7 +178,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             if ended.is_err() {
                 break 'rounds;
             }
-            // Held as long as the file is open; closing it, even by dying, ends the request.
+            // In effect as long as the file is open; closing it, even by exiting, ends the request.
             let held = (setting.tuned != Tuned::Nothing).then(|| os::hold_idle_states(0));
             let taken = thread_group::run(&cpus, |member| {
                 run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
@@ -212,8 +213,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups of a further pass with the kernel's trace, which slows what it observes, with the last allowed setting. None if
-/// this process may not trace, and in a quick run.
+/// The latest wake-ups of a separate pass with the last allowed setting and the kernel's trace, which slows down what
+/// it observes. None if this process may not trace, and in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
     let setting = seen.iter().rev().find(|(_, seen)| allowed(seen)).map(|(setting, _)| *setting);
@@ -226,7 +227,7 @@ fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], second
     seen.into_iter().map(|one| one.longest).collect::<Longest>().named(Some((&events, &own)))
 }
 
-/// Each refusal, once.
+/// Reports each refusal once.
 fn report_refusals<'a>(
     context: &mut Context,
     seen: impl Iterator<Item = &'a Seen> + Clone,
@@ -251,7 +252,7 @@ fn report_refusals<'a>(
     }
     let moved: u64 = seen.clone().map(|s| s.moved).sum();
     if moved > 0 || seen.clone().any(|s| !s.latencies.is_empty() && !s.pinned) {
-        let why = text!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)");
+        let why = text!("threads did not stay on their CPUs ({moved} wake-ups on other CPUs)");
         context.degrade(NAME, why);
     }
 }
@@ -259,15 +260,15 @@ fn report_refusals<'a>(
 fn sleep_until(ns: i64) {
     let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: ns % 1_000_000_000 };
     // SAFETY: the timespec outlives the call; with TIMER_ABSTIME nothing is written back. A signal ends the sleep
-    // early, and then the loop asks again.
+    // early, and the loop then sleeps again.
     while unsafe {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut())
     } == libc::EINTR
     {}
 }
 
-/// Latencies of this many wake-ups on each CPU, all at once, under SCHED_OTHER and on the unchanged machine, in ns. A late
-/// thread continues beyond their time for `patience`.
+/// Latencies of this many wake-ups on all of these CPUs at the same time, under SCHED_OTHER and on the unchanged
+/// machine, in ns. A late thread may exceed the planned time by `patience`.
 pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
     let setting = Setting { priority: 0, tuned: Tuned::Nothing };
     let run = |member| run_cycles(member, setting, Wakeups::USUAL, cycles, patience, stop);
@@ -275,7 +276,7 @@ pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, 
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
-/// One thread's cycles: sleep until the next absolute time, then measure the delay.
+/// Runs one thread's cycles: sleeps until the next absolute time, then measures the delay.
 fn run_cycles(
     member: Member,
     setting: Setting,
@@ -325,7 +326,7 @@ fn run_cycles(
         }
         next += interval;
         while now > next {
-            // cyclictest drops these silently; each is a wake-up that never happened.
+            // cyclictest silently drops these; each is a wake-up that never occurred.
             next += interval;
             seen.missed += 1;
         }
@@ -391,8 +392,8 @@ fn keep(m: &mut Measurement, distribution: bool) {
     m.samples.clear();
 }
 
-/// Adds the wake-ups prevented by a late one (jHiccup's correction): each latency v above the interval T represents others of v − T, v − 2 T, …,
-/// down to the smallest measured one, because none would have been faster.
+/// Adds the wake-ups that a late one prevented (jHiccup's correction). Each latency v above the interval T represents
+/// further latencies of v − T, v − 2 T, …, down to the smallest measured one, because none would have been faster.
 fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
     let interval = interval as f64;
     let least = latencies.iter().copied().fold(f64::INFINITY, f64::min);
@@ -414,7 +415,7 @@ fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
 fn make_distribution(values: &[f64]) -> Vec<Bucket> {
     let Ok(mut histogram) = hdrhistogram::Histogram::<u64>::new(2) else { return Vec::new() };
     for value in values {
-        // It grows with the values, so that recording cannot fail.
+        // The histogram grows with the values, so that recording cannot fail.
         let _ = histogram.record(value.round() as u64);
     }
     histogram
@@ -442,7 +443,7 @@ mod tests {
             correct(&[3_500_000.0, 500_000.0, 600_000.0], 1_000_000),
             [3_500_000.0, 2_500_000.0, 1_500_000.0, 500_000.0, 500_000.0, 600_000.0]
         );
-        // 6 µs where the least is 40 µs was never seen.
+        // 6 µs does not occur if the minimum is 40 µs.
         assert_eq!(correct(&[2_006_000.0, 40_000.0], 1_000_000), [2_006_000.0, 1_006_000.0, 40_000.0]);
         assert_eq!(correct(&[1_000_000.0], 1_000_000), [1_000_000.0]);
     }

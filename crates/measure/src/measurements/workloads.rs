@@ -1,4 +1,4 @@
-//! Each built-in workload on one CPU: throughput, the time of a pass, and IPC with the clock measured at the same time.
+//! Measures each built-in workload on one CPU: throughput, the time of a pass, IPC and the clock, all at the same time.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use crate::workloads::figures::Seen;
 use crate::workloads::session::{Session, Turn, array_bytes, array_seconds};
 use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
-/// The workloads of a quick run: the width of the core, and its arithmetic.
+/// The workloads of a quick run: one for the width of the core, and one for its arithmetic.
 const QUICK: [&str; 2] = ["nop", "flops"];
 
 /// Workloads without vectors.
 const PLAIN: [&str; 3] = ["nop", "cpu-bound", "primes"];
 
-/// Slices of a loop, and passes of a workload timed by the pass.
+/// Number of slices of a loop, or of passes of a workload that is timed per pass.
 const SLICES: usize = 7;
 
 pub(crate) const WORKLOADS: Measure = Measure {
@@ -47,7 +47,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let depth = context.depth;
     let mut session = Session::begin(context, NAME, &[1], |workload| match depth {
         Depth::Quick => QUICK.contains(&workload.name()),
-        // Whole passes of some tenths of a second, several of them.
+        // Several complete passes of some tenths of a second.
         Depth::Normal => !workload.definition().indivisible,
         _ => true,
     })?;
@@ -74,12 +74,12 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
         .into());
     }
     let workers = turn.start_workers(context.machine, &[cpu])?;
-    // In the main job there is no time for whole passes.
+    // In the main job, there is no time for complete passes.
     let by_the_pass = definition.pass && context.depth > Depth::Normal;
     let seconds = turn.seconds_left();
     let longest = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);
     let slice = (seconds * 0.8 / SLICES as f64).clamp(0.004, longest);
-    // What to count beside one thread's work.
+    // The events to count during one thread's work.
     let set = if context.depth > Depth::Normal { Set::Full } else { Set::Core };
     let budget = TimeBudget {
         length: if by_the_pass { SliceLength::Work(1.0) } else { SliceLength::Seconds(slice) },
@@ -94,7 +94,7 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
     if context.stop.signal().is_some() && seen.run.slices.is_empty() || !seen.passes_checks(context, NAME) {
         return Ok(());
     }
-    // With vectors a core may run at another clock than its own.
+    // With vectors, a core may run at a different clock.
     if PLAIN.contains(&definition.name) {
         context.clocks_seen.extend(seen.run.slices.iter().map(|slice| slice.clock_hz));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-/// Two CPUs, by their positions.
+/// Two CPUs, given by their positions.
 pub(super) type Pair = (usize, usize);
 
-/// The partner of each in a round.
+/// The partner of each CPU in a round.
 pub(super) type Round = Vec<Option<usize>>;
 
 /// The pairs of a round, the lower one first.
@@ -17,7 +17,7 @@ pub(super) fn ordered(one: usize, other: usize) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// Disjoint pairs, the first of these first, and the rest.
+/// Selects disjoint pairs in the given order; returns them and the rest.
 pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     let mut taken = BTreeSet::new();
     pairs.into_iter().partition(|(a, b)| {
@@ -29,7 +29,7 @@ pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     })
 }
 
-/// Rounds in which each of `n` meets every other once.
+/// Number of rounds in which each of `n` meets every other once.
 pub(super) fn rounds_of(n: usize) -> usize {
     (n + n % 2).saturating_sub(1)
 }
@@ -37,7 +37,7 @@ pub(super) fn rounds_of(n: usize) -> usize {
 /// The partner of one of `n` in a round of a round-robin tournament; `None` in a round without one.
 pub(super) fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
     let rounds = rounds_of(n);
-    // The last of an even number stays in place, the others rotate around it.
+    // The last of an even number stays in place, and the others rotate around it.
     let other = if one == rounds {
         (0..rounds).find(|other| 2 * other % rounds == round)?
     } else {

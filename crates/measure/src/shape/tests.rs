@@ -1,4 +1,4 @@
-//! The function and the cost of a look.
+//! Tests the function and the cost of a placement check.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn a_look_at_this_machine_answers_for_each_pair_or_says_that_it_did_not() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let cpus: CpuList = machine.allowed_cpus().iter().take(4).collect();
     let Some(mut looker) = Looker::new(&machine, &cpus) else { return };
-    // Other tests keep the CPUs busy: a side may not run.
+    // Other tests keep the CPUs busy, so a side may not run.
     let looks: Vec<Look> = (0..20).map(|_| looker.look(false)).collect();
     let n = cpus.len();
     assert!(looks.iter().all(|look| look.line_ns.len() == n * (n - 1) / 2 && look.took_ms > 0.0));
@@ -58,7 +58,7 @@ fn one_cpu_has_nothing_to_look_at() {
 fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let Some(here) = machine.allowed_cpus().first() else { return };
-    // Offline, or removed by a cpuset since: threads cannot be pinned there.
+    // CPUs that went offline or were removed by a cpuset: threads cannot be pinned to them.
     let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
     let look = looker.look(false);
     assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
@@ -91,13 +91,13 @@ fn near_pairs_of_a_sample_lead_to_all_that_are_alike() {
         assert!(hidden.clone().all(|pair| positions.contains(&pair)), "{n} {step}");
         assert!(positions.len() <= n * 127 / 2 + 4 * n && rounds.len() < 40, "{n} {step}: {}", rounds.len());
         assert!(rounds.iter().flat_map(pairs_of).all(|pair| positions.contains(&pair)));
-        // Earlier looks have no time for added pairs, and each pair has its own line and index.
+        // Earlier checks have no times for added pairs, and each pair has its own line and index.
         assert_eq!(looker.looks.looks[0].line_ns.len(), looker.lines.len());
         let look = Look { line_ns: line_ns(&looker), ..Look::default() };
         assert_eq!(looker.near(&look).len(), n / 2);
         assert!(looker.add_suspicious(&look).len() <= 40);
     }
-    // If all pairs are measured there is nothing to add.
+    // If all pairs are measured, there is nothing to add.
     let mut all = Looker::new(&Machine::default(), &(0..8).collect()).unwrap();
     let look = Look { line_ns: vec![Some(9.0); 28], ..Look::default() };
     assert!(all.add_suspicious(&look).is_empty());
@@ -108,7 +108,7 @@ fn a_look_has_a_bound_whoever_does_not_run() {
     let ms = |cpus| longest(cpus).as_secs_f64() * 1e3;
     assert!(ms(16) <= 15.0 && ms(128) <= 100.0, "{} and {}", ms(16), ms(128));
     assert!((2..128).all(|cpus| ms(cpus) <= ms(cpus + 1)), "more CPUs take no less");
-    // A pair's blocks, all between packages, take less than the wait for a side that does not run.
+    // The blocks of a pair, even between packages, take less time than the wait for a side that does not run.
     assert!(Duration::from_nanos(250) * (2 * (WARM_UP + ROUNDS * BLOCKS)) as u32 <= WAIT);
 }
 
@@ -118,7 +118,7 @@ fn looks_keep_to_their_share_of_a_run() {
     let Some(looker) = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect()) else {
         return;
     };
-    // A run that is just beginning, without known times, has no time for one.
+    // A run that has just started, without known times, has no time for a check.
     let mut looker = looker;
     looker.began = Instant::now();
     looker.look_when_due(false);
@@ -126,7 +126,7 @@ fn looks_keep_to_their_share_of_a_run() {
     let mut looker = looker.planned(10.0);
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);
-    // A second one this soon would exceed its share.
+    // A second check this soon would exceed the share of time.
     looker.last = None;
     looker.began = Instant::now();
     looker.look_when_due(false);

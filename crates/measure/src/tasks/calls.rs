@@ -1,4 +1,5 @@
-//! System calls: what threads wait for in them and what the kernel does, by the instruction set of the calling program: the kernel shows only a number.
+//! System calls: what threads wait for in them, and what the kernel does. The kernel shows only a number, whose meaning
+//! depends on the instruction set of the calling program.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,70 +9,70 @@ use std::sync::LazyLock;
 use record::diagnosis::BoundKind;
 use strum::IntoStaticStr;
 
-/// What threads wait for. In this order: if several threads of a command wait, the first of these is the cause, since the others wait for the
-/// threads in it.
+/// What threads wait for, in order of precedence: if several threads of a command wait, the first of these reasons is
+/// the cause, because the other threads wait for the threads blocked in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
     /// A disk.
     Disk,
-    /// Written data on its way to a disk.
+    /// Written data to reach a disk.
     Fsync,
-    /// Uninterruptible sleep in an unseen call: the thread was ready again before the call was read.
+    /// Uninterruptible sleep in an unknown call: the thread was ready again before the call was read.
     #[strum(serialize = "disk")]
     Uninterruptible,
     /// Memory to be read from a disk.
     Faults,
     /// A socket.
     Network,
-    /// A person at a terminal.
+    /// A user at a terminal.
     Terminal,
-    /// Another process, through a pipe.
+    /// Another process, connected with a pipe.
     Pipe,
     /// The end of a requested sleep.
     Sleep,
     /// The first event on a set of files: poll, select, epoll, signals.
     Events,
-    /// A mutex that another thread holds, by the futex's expected value.
+    /// A mutex held by another thread, according to the futex's expected value.
     #[strum(serialize = "lock")]
     Mutex,
-    /// A lock, or a condition that another thread brings about.
+    /// A lock, or a condition that another thread signals.
     Lock,
-    /// The end of a process that it started.
+    /// The exit of a child process.
     Child,
     /// Something else.
     Unknown,
 }
 
 impl Waiting {
-    /// Whether it is a lock, or may be one.
+    /// Whether it is or may be a lock.
     pub(super) fn is_a_lock(self) -> bool {
         matches!(self, Waiting::Mutex | Waiting::Lock)
     }
 
-    /// The word in text and JSON.
+    /// The name in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }
 }
 
-/// What a call waits for.
+/// The event that a call waits for, or the argument that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// This call with any arguments.
+    /// This reason, with any arguments.
     Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
     Futex,
-    /// By the file of its first argument.
+    /// Depends on the file in its first argument.
     OnAFile,
-    /// Events on as many files as its first argument specifies; a sleep if that is 0.
+    /// Events on as many files as the first argument specifies; a sleep if that is 0.
     Select,
-    /// The same with the number second.
+    /// The same with the number in the second argument.
     Poll,
 }
 
 impl Call {
-    /// By its word in the table of calls.
+    /// Finds a value by its word in the table of calls.
     fn from_word(word: &str) -> Option<Self> {
         use Waiting::{Child, Disk, Events, Fsync, Lock, Network, Sleep};
         let waits =
@@ -86,7 +87,7 @@ impl Call {
     }
 }
 
-/// The instruction sets with known numbers. 32-bit programs use others.
+/// The instruction sets with known call numbers. 32-bit programs use different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Machine {
     X86,
@@ -94,14 +95,14 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// That of a process's program, from its file header; `None` for others, including 32-bit ones.
+    /// The instruction set of a process's program, from its file header; `None` for others, including 32-bit ones.
     pub(super) fn of_process(pid: i32) -> Option<Self> {
         let mut head = [0; 20];
         File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;
         Self::from_head(&head)
     }
 
-    /// By the first bytes of an ELF file: its class (2: of 64 bits) and machine.
+    /// The instruction set from the first bytes of an ELF file: its class (2: 64-bit) and machine.
     fn from_head(head: &[u8; 20]) -> Option<Self> {
         match (&head[..5], u16::from_le_bytes([head[18], head[19]])) {
             (b"\x7fELF\x02", 62) => Some(Self::X86),
@@ -115,13 +116,13 @@ impl Machine {
 pub(crate) struct Known {
     /// Its name.
     pub name: &'static str,
-    /// What it waits for, if it waits.
+    /// The reason for its wait, if it waits.
     pub(crate) waits: Option<Call>,
-    /// What the kernel does in it, if that does not depend on a file.
+    /// The kernel's activity in it, if it does not depend on a file.
     pub kind: Option<BoundKind>,
 }
 
-/// The calls of each instruction set by their numbers.
+/// The calls of each instruction set, by number.
 static CALLS: LazyLock<HashMap<(Machine, i64), Known>> = LazyLock::new(|| {
     let rows = include_str!("calls.txt").lines().filter(|line| !line.starts_with('#'));
     let cells = rows.filter_map(|line| line.split(' ').collect::<Vec<_>>().try_into().ok());
@@ -134,12 +135,12 @@ static CALLS: LazyLock<HashMap<(Machine, i64), Known>> = LazyLock::new(|| {
     both.collect()
 });
 
-/// The call of this number.
+/// The call with this number.
 pub(crate) fn find_known(machine: Machine, number: i64) -> Option<&'static Known> {
     CALLS.get(&(machine, number))
 }
 
-/// What the call of this number waits for.
+/// The reason why the call with this number waits.
 pub(super) fn find_call(machine: Machine, number: i64) -> Option<Call> {
     find_known(machine, number)?.waits
 }

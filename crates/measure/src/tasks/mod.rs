@@ -1,7 +1,8 @@
-//! The activity of threads of any process, observed from outside: their states, what they wait for, and their on-CPU and run-queue time.
+//! The activity of the threads of any process, observed from outside: their states, their wait reasons, and their
+//! on-CPU and run-queue time.
 //!
-//! [`Sampler`] watches a set of processes and what they start, a command of ours or running services, and reports what could
-//! not be read.
+//! [`Sampler`] observes a set of processes and their descendants (our command, or running services) and reports what
+//! could not be read.
 
 mod calls;
 mod program;

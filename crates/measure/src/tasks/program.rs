@@ -1,4 +1,4 @@
-//! Programs of observed threads: the meaning of their calls, and whether their threads park.
+//! Programs of observed threads: the meaning of their system calls, and whether idle threads park.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt;
 use super::calls::{Machine, Waiting};
 use super::waiting::find_reason;
 
-/// A section that Go's linker writes, stripped or not.
+/// A section that Go's linker always writes, even in stripped binaries.
 const GO: &[u8] = b".go.buildinfo";
-/// Maximum number of bytes of names to read.
+/// Maximum number of bytes of section names to read.
 const MOST_NAMES: u64 = 64 << 10;
 
-/// What determines the meaning of the calls of a program's threads.
+/// The properties of a program that determine the meaning of its threads' system calls.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     machine: Option<Machine>,
@@ -25,15 +25,15 @@ impl Program {
         Self { machine: Machine::of_process(pid), is_go: OnceCell::new() }
     }
 
-    /// What a thread of it waits for, from [`find_reason`].
+    /// The reason why a thread of this program waits, from [`find_reason`].
     pub(super) fn find_reason(&self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
         let waiting = find_reason(pid, tid, state, self.machine)?;
         let is_go = || *self.is_go.get_or_init(|| Self::is_go(pid));
         Some(if waiting == Waiting::Lock && is_go() { Waiting::Unknown } else { waiting })
     }
 
-    /// Whether a process's program is a Go program, by the names of its file's sections. Its goroutines' waits are invisible to the kernel,
-    /// and its threads park on a futex while they have no work, which is not a lock.
+    /// Whether a process runs a Go program, according to the section names of its file. Waits of goroutines are
+    /// invisible to the kernel, and idle threads park on a futex, which is not a lock.
     fn is_go(pid: i32) -> bool {
         let names = || {
             let file = File::open(format!("/proc/{pid}/exe")).ok()?;

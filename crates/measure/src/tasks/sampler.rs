@@ -1,4 +1,5 @@
-//! Samples the threads of processes periodically. A sample is cheap, and the caller chooses its share of one CPU's time.
+//! Samples the threads of processes periodically. A sample is cheap, and the caller limits the share of one CPU's time
+//! used for sampling.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -11,39 +12,40 @@ use super::turns::{Key, Turns};
 use super::waiting;
 use os::child;
 
-/// Commands that end before this are not sampled: their start-up dominates.
+/// Commands that end before this time are not sampled, because start-up dominates them.
 pub const FIRST: Duration = Duration::from_millis(20);
-/// Maximum time between two samples, whatever their cost.
+/// Maximum time between two samples, regardless of their cost.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
-/// Threads saved separately; the time of further ones is in the command's sums.
+/// Maximum number of threads saved separately; the time of further threads is included in the command's sums.
 const MOST_KEPT: usize = 20_000;
 
-/// Maximum number of ready threads whose call is read per sample.
+/// Maximum number of ready threads whose system call is read per sample.
 const MOST_READY_ASKED: usize = 4;
 
-/// After this long, running threads count as running since the processes were found.
+/// Time after which running threads are assumed to have run since the processes were found.
 const UNKNOWN: Duration = Duration::from_millis(400);
 
 /// The limits of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// A sample may use this share of the time until the next one.
+    /// Maximum cost: the time until the next sample, as a multiple of a sample's cost.
     cost: u32,
     /// Minimum time between two samples.
     between: Duration,
-    /// Threads per sample. If there are more, those that ran recently are sampled, and a few of the others each time.
+    /// Threads per sample. If there are more, each sample covers those that ran recently and a few of the others.
     threads: usize,
-    /// Waiting threads whose cause is determined per sample.
+    /// Maximum number of waiting threads whose wait reason is determined per sample.
     waiting: usize,
-    /// Whether to read migrations, and each thread's earlier involuntary switches: two more files per thread.
+    /// Whether to read migrations and each thread's earlier involuntary switches, which needs two more files per
+    /// thread.
     moves: bool,
-    /// Whether also to sample what the processes start, and to determine the cause for every waiting thread; otherwise only for those seen
-    /// running.
+    /// Whether to also sample descendants, and to determine the wait reason of every waiting thread, rather than only
+    /// of threads observed running.
     whole: bool,
 }
 
 impl Effort {
-    /// For a measured command: at most a hundredth of one CPU.
+    /// For a measured command: at most 1 % of one CPU.
     pub const MEASURED: Self = Self {
         cost: 100,
         between: Duration::from_millis(50),
@@ -52,7 +54,7 @@ impl Effort {
         moves: true,
         whole: true,
     };
-    /// For processes in production, observed for a long time.
+    /// For processes in production that are observed for a long time.
     pub const BESIDE: Self = Self {
         cost: 400,
         between: Duration::from_millis(100),
@@ -61,25 +63,26 @@ impl Effort {
         moves: false,
         whole: true,
     };
-    /// For the busiest processes of a machine, whichever they currently are.
+    /// For the processes that are currently the busiest of a machine.
     pub const BUSIEST: Self = Self { threads: 64, whole: false, ..Self::BESIDE };
 }
 
-/// Samples processes and what they start.
+/// Samples processes and their descendants.
 #[derive(Debug)]
 pub struct Sampler {
     effort: Effort,
     pids: Vec<i32>,
-    /// Our own command, whose orphaned children become ours.
+    /// Our command, whose orphaned descendants become our children.
     child: Option<i32>,
     first: bool,
-    /// The time at which all will have been sampled once, if there are many: until then it is unknown which of them run.
+    /// The time by which all threads will have been sampled once, if there are many. Until then, it is unknown which of
+    /// them run.
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
-    /// Number of samples in which a thread that had just run was in a sync call.
+    /// Number of samples in which a thread that had just run was in a system call that syncs data.
     syncs: u64,
-    /// When the results were last taken.
+    /// The time at which results were last taken.
     taken: Instant,
     seen: Seen,
     clocks: Vec<f64>,
@@ -91,7 +94,7 @@ pub struct Sampler {
 #[derive(Default)]
 struct Look {
     active: u64,
-    /// Those of them whose call was read.
+    /// Number of ready threads whose system call was read.
     asked: usize,
     sleepers: Vec<Sleeper>,
     /// The thread with the most CPU time since the previous sample, ns, and its CPU.
@@ -116,13 +119,13 @@ impl Sampler {
         }
     }
 
-    /// For the command with this process number, which has not begun yet and has used this much.
+    /// Prepares sampling of the command with this PID, which has not started its program yet and has this usage so far.
     pub(crate) fn of_child(pid: i32, prepared: Had) -> Self {
         let threads = HashMap::from([((pid, pid), Thread::since(pid, pid, prepared))]);
         Self { child: Some(pid), threads, first: true, ..Self::new(Effort::MEASURED, &[pid]) }
     }
 
-    /// For running processes, from now on.
+    /// Samples running processes from now on.
     pub fn of_processes(pids: &[i32], effort: Effort) -> Self {
         let mut sampler = Self::new(effort, &[]);
         pids.iter().for_each(|pid| sampler.add(*pid));
@@ -168,19 +171,19 @@ impl Sampler {
         self.turns.begin_anew();
     }
 
-    /// Stops sampling a process; earlier results stay.
+    /// Stops sampling a process; earlier results are preserved.
     pub fn forget(&mut self, pid: i32) {
         self.pids.retain(|other| *other != pid);
     }
 
-    /// Takes a sample, and returns when to take the next one.
+    /// Takes a sample and returns the time until the next one.
     pub fn tick(&mut self) -> Duration {
         if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
     }
 
-    /// Takes a sample, and does the related work; returns when to take the next one.
+    /// Takes a sample, does the related work, and returns the time until the next sample.
     pub(crate) fn look_with(&mut self, and: impl FnOnce(&mut Self)) -> Duration {
-        // By its CPU time: if other tasks have the CPU, a look takes long but costs no more.
+        // Based on CPU time: if other tasks use the CPU, a sample takes longer but does not cost more.
         let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
         let (from, cpu_from) = (Instant::now(), cpu());
         self.sample();
@@ -190,12 +193,12 @@ impl Sampler {
         (cost.unwrap_or_else(|| from.elapsed()) * share).clamp(between, MOST_BETWEEN)
     }
 
-    /// The command itself has ended and was not waited for yet: its first thread's values are final.
+    /// Must be called when the command has ended but was not reaped: the values of its first thread are then final.
     pub(crate) fn exited(&mut self, pid: i32) {
         self.look_at(pid, pid);
     }
 
-    /// The threads seen.
+    /// The observed threads.
     pub(crate) fn tids(&self) -> impl Iterator<Item = i32> + '_ {
         self.threads.keys().map(|(_, tid)| *tid)
     }
@@ -206,8 +209,8 @@ impl Sampler {
         looked.map(Thread::take_involuntary_switches).sum()
     }
 
-    /// All results since the beginning, or since the last call; and the median of the observed clocks, Hz. Alternating threads have
-    /// those since their last turn.
+    /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. For threads
+    /// that are sampled in turns, the results date from their last turn.
     pub fn take(&mut self) -> (Seen, Option<f64>) {
         let mut seen = std::mem::take(&mut self.seen);
         let since_taken = self.taken.elapsed().as_nanos() as u64;
@@ -218,7 +221,7 @@ impl Sampler {
         for thread in self.threads.values_mut().filter(|thread| thread.looks > 0) {
             let mut since = thread.clone();
             since.leave_out_before();
-            // One that has waited since its last turn did so also before the last call.
+            // A thread that has waited since its last turn also waited before the last call.
             since.blocked_ns = since.blocked_ns.min(since_taken);
             seen.threads.push(since);
             thread.restart();
@@ -236,7 +239,8 @@ impl Sampler {
         (seen, clock)
     }
 
-    /// A sampled thread, with its CPU time since the previous sample, ns, and whether it was put on a CPU.
+    /// Samples a thread and returns it with its CPU time since the previous sample, ns, and whether it was scheduled
+    /// onto a CPU.
     fn look_at(&mut self, pid: i32, tid: i32) -> Option<(&mut Thread, u64, bool)> {
         let key = (pid, tid);
         if self.threads.len() >= MOST_KEPT && !self.threads.contains_key(&key) {
@@ -246,10 +250,10 @@ impl Sampler {
         let thread = self.threads.entry(key).or_insert_with(|| Thread::new(pid, tid));
         let (on_cpu, slices, known) = (thread.on_cpu_ns, thread.slices, thread.cpu.is_some());
         if thread.refresh(self.effort.moves) {
-            // Nothing for a thread with a reused number.
+            // Nothing for a thread with a reused TID.
             let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
             let again = known && thread.slices > slices;
-            // A thread that has not run has started none.
+            // A thread that has not run has not started any process.
             if self.effort.whole && (again || !known || !thread.children.is_empty()) {
                 thread.children = thread::children(pid, tid);
             }
@@ -261,15 +265,15 @@ impl Sampler {
         None
     }
 
-    /// Samples one thread as part of a sample of all.
+    /// Samples one thread as part of a sample of all threads.
     fn visit(&mut self, (pid, tid): Key, look: &mut Look) {
         let Some((thread, grown, again)) = self.look_at(pid, tid) else { return };
         let (state, cpu) = (thread.state, thread.cpu);
         match state {
             'R' => {
                 look.active += 1;
-                // A thread that waits now and then may have begun to, and hardly any look finds it waiting if others have
-                // the CPUs.
+                // A thread that waits occasionally may have started to wait, but hardly any sample observes the wait if
+                // other tasks use the CPUs.
                 if again && look.asked < MOST_READY_ASKED {
                     look.asked += 1;
                     self.syncs += u64::from(waiting::is_in_sync(pid, tid, Machine::of_process(pid)));
@@ -287,7 +291,7 @@ impl Sampler {
         self.turns.note((pid, tid), grown > 0 || again || matches!(state, 'R' | 'D'));
     }
 
-    /// Lists all threads. If there are few, each is looked at meanwhile, and also what it has started.
+    /// Lists all threads. If there are few, each thread and its child processes are also sampled.
     fn list(&mut self, look: &mut Look) {
         let mut processes = self.pids.clone();
         processes.extend(self.child.map(child::adopted_beside).unwrap_or_default());
@@ -322,7 +326,7 @@ impl Sampler {
             let (ran_lately, others) = self.turns.next(self.effort.threads, all);
             ran_lately.into_iter().for_each(|key| self.visit(key, &mut look));
             for key in others {
-                // For most, one file shows that they have not run.
+                // For most threads, one file shows that they have not run.
                 if let Some(thread) = self.threads.get_mut(&key)
                     && thread.is_as_it_was()
                 {
@@ -334,7 +338,7 @@ impl Sampler {
             }
         }
         let Look { active, sleepers, busiest, .. } = look;
-        // Between its end and our notice there is nothing to see.
+        // Between its end and the notification, there is nothing to observe.
         if active == 0 && sleepers.is_empty() {
             return;
         }
@@ -353,12 +357,13 @@ impl Sampler {
         }
     }
 
-    /// What the threads wait for, and the first of these. Threads that wait repeatedly are examined first.
+    /// Determines the threads' wait reasons and returns the first in order of precedence. Threads that wait repeatedly
+    /// are examined first.
     fn ask_sleepers(&mut self, mut sleepers: Vec<Sleeper>) -> Option<Waiting> {
         let threads = &mut self.threads;
         let ran = |one: &Sleeper| threads.get(&(one.pid, one.tid)).is_some_and(|thread| thread.spells.ran());
         if !self.effort.whole {
-            // Long sleepers, as most threads of a server are, hold nothing up.
+            // Threads that sleep for long, like most threads of a server, do not block progress.
             sleepers.retain(|one| one.state == 'D' || one.state == 'S' && ran(one));
         }
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
@@ -376,7 +381,7 @@ mod tests {
     use super::*;
     use std::process::{Child, Command, Stdio};
 
-    /// Python with this many waiting threads, whose first one repeatedly runs a little.
+    /// A Python program with this many waiting threads, the first of which repeatedly runs for a short time.
     fn program(threads: usize) -> Child {
         let script = format!(
             "import threading, time\n\
@@ -398,7 +403,7 @@ mod tests {
         let before = Had::read(pid, pid);
         let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let (mut on_cpu, mut others) = (0, HashSet::new());
-        // The first times show which of them runs.
+        // The first samples show which of them run.
         for time in 0..8 {
             for _ in 0..3 {
                 sampler.tick();

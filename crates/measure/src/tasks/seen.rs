@@ -21,17 +21,17 @@ pub(super) struct Sleeper {
 /// Observations of the threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// Number of samples, and of threads that ran or were ready in them.
+    /// Number of samples, and number of threads that ran or were ready in them.
     pub looks: Looks,
-    /// In idle samples: what blocked all threads.
+    /// Causes that blocked all threads, in idle samples.
     pub waiting: BTreeMap<Waiting, u64>,
-    /// In all samples: what threads waited for.
+    /// Wait reasons of threads, in all samples.
     pub waits: BTreeMap<Waiting, Waits>,
-    /// Of the process whose threads waited longest for locks.
+    /// Lock waits of the process whose threads waited longest for locks.
     pub locks: Option<LockWaits>,
-    /// The threads seen, those with the most CPU time first.
+    /// The observed threads, those with the most CPU time first.
     pub threads: Vec<Thread>,
-    /// Threads without a turn: at their last turn they waited, and had not run since the one before.
+    /// Threads without a current sample: at their last sample, they waited and had not run since the previous one.
     pub resting: usize,
     /// Maximum number of threads in one sample.
     pub most_threads: usize,
@@ -48,7 +48,7 @@ impl Seen {
         self.looks.idle += u64::from(active == 0);
     }
 
-    /// Adds what threads wait for, which `hear` determines for each; returns the first of these.
+    /// Adds the wait reason of each thread, as determined by `hear`; returns the first in order of precedence.
     pub(super) fn ask(
         &mut self,
         sleepers: impl Iterator<Item = Sleeper>,
@@ -71,8 +71,8 @@ impl Seen {
         first
     }
 
-    /// Attributes waits in unidentified calls in proportion to those in identified ones, and to `syncs`, further samples of sync calls: on a busy
-    /// machine, a woken thread leaves its call before it is read.
+    /// Attributes waits in unidentified calls in proportion to waits in identified calls and to `syncs`, additional
+    /// samples of sync calls: on a busy machine, a woken thread leaves its call before the call can be read.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
         let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
@@ -88,7 +88,8 @@ impl Seen {
     }
 }
 
-/// What threads waited for in all samples, by the words in records; `locks`: of the process whose threads waited longest for locks.
+/// Wait reasons of threads in all samples, by their names in records; `locks`: lock waits of the process whose threads
+/// waited longest for locks.
 pub fn thread_waits<'a>(all: impl IntoIterator<Item = &'a Seen>, locks: Option<LockWaits>) -> ThreadWaits {
     let mut waits = ThreadWaits::new();
     for (what, seen) in all.into_iter().flat_map(|seen| &seen.waits) {

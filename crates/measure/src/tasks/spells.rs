@@ -1,5 +1,5 @@
-//! How long threads were blocked between two runs, and in what: this distinguishes threads that contend for a lock from
-//! idle threads of a pool.
+//! Records for how long and for which reason threads were blocked between two runs. This distinguishes threads that
+//! contend for a lock from idle threads of a pool.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,35 +8,38 @@ use record::command_run::LockWaits;
 
 use super::calls::Waiting;
 
-/// After this many samples, a thread that never ran is stuck.
+/// Number of samples after which a thread that never ran is considered stuck.
 const STUCK_LOOKS: u64 = 3;
-/// After this many completed waits for a lock, a thread contends for it. Every thread may wait once for the end of another, and perhaps for the
-/// start of its helpers.
+/// Number of completed lock waits after which a thread is considered to contend for the lock. Any thread may wait once
+/// for another thread to end, and perhaps once for its helpers to start.
 const MEETS: u64 = 3;
 
 /// The waits of one thread, from its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spells {
-    /// How many times it had been put on a CPU at the last sample.
+    /// Number of times that it had been scheduled onto a CPU at the last sample.
     slices: Option<u64>,
-    /// The first sample, the first at which it had run since the one before, and the last: its CPU time and ready time until then, ns.
+    /// CPU time plus ready time until the first sample, until the first sample before which it had run, and until the
+    /// last sample, ns.
     first: Option<u64>,
     first_run: Option<(Instant, u64)>,
     last: u64,
-    /// Blocked time between the first and the last sample at which it had run: a wait that does not end may be a wait for work.
+    /// Blocked time between the first and the last sample before which it had run. An unfinished wait is excluded,
+    /// because it may be a wait for work.
     blocked_ns: u64,
-    /// Number of samples in which it waited, of those in a lock, and of those in a lock that is certainly a mutex.
+    /// Number of samples in which it waited, in which it waited for a lock, and in which that lock was certainly a
+    /// mutex.
     waited: u64,
     lock: u64,
     mutex: u64,
-    /// Whether it waited for a lock since it last ran, and how many such waits ended.
+    /// Whether it has waited for a lock since it last ran, and the number of such waits that ended.
     in_lock: bool,
     ended: u64,
 }
 
 impl Spells {
-    /// Adds a sample: its CPU time and ready time so far, ns, and how many times it was put on a CPU. Returns whether it ran since the previous
-    /// sample.
+    /// Adds a sample: the CPU time and ready time so far, ns, and the number of times that the thread was scheduled
+    /// onto a CPU. Returns whether it ran since the previous sample.
     pub(super) fn look(&mut self, now: Instant, had: u64, slices: u64) -> bool {
         let ran = self.slices.is_some_and(|before| slices > before);
         self.slices = Some(slices);
@@ -51,7 +54,7 @@ impl Spells {
         ran
     }
 
-    /// It waits for this.
+    /// Records a wait for this reason.
     pub(super) fn waits(&mut self, waiting: Waiting) {
         self.waited += 1;
         self.lock += u64::from(waiting.is_a_lock());
@@ -59,18 +62,19 @@ impl Spells {
         self.mutex += u64::from(waiting == Waiting::Mutex);
     }
 
-    /// Whether it was seen running.
+    /// Whether it was observed running.
     pub(super) fn ran(&self) -> bool {
         self.first_run.is_some()
     }
 
-    /// Restarts, as if its last sample were its first.
+    /// Restarts as if the last sample were the first.
     pub(super) fn restart(&mut self) {
         *self = Self { slices: self.slices, first: Some(self.last), last: self.last, ..Self::default() };
     }
 }
 
-/// For threads with their processes: the lock waits of the process whose threads waited longest, or are stuck in one.
+/// The lock waits of the process whose threads waited longest for locks or are stuck in one, given threads with their
+/// processes.
 pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> Option<LockWaits> {
     let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
     for (pid, thread) in threads {
@@ -98,7 +102,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A thread at looks 100 ms apart: its time, how often it was on a CPU, what it waited for.
+    /// A thread in samples 100 ms apart: its time, the number of times that it was on a CPU, and its wait reason.
     fn thread(looks: &[(u64, u64, Option<Waiting>)]) -> Spells {
         let (mut spells, began) = (Spells::default(), Instant::now());
         for (at, (had_ms, slices, waiting)) in looks.iter().enumerate() {
@@ -114,9 +118,9 @@ mod tests {
         let looks =
             [(0, 1, mutex), (10, 2, mutex), (10, 2, mutex), (50, 7, mutex), (60, 8, None), (60, 8, mutex)];
         let runs = thread(&looks);
-        // A wait longer than the time between two looks counts; that after the last run does not.
+        // A wait longer than the time between two samples counts; the wait after the last run does not.
         assert_eq!((runs.blocked_ns, runs.waited, runs.mutex, runs.ended), (250 * MS, 5, 5, 3));
-        // A thread that waits for another's end has one wait, however long.
+        // A thread that waits for another thread to end has a single wait, regardless of its length.
         let joins = thread(&[(0, 1, lock), (5, 2, lock), (5, 2, lock), (5, 2, lock), (6, 3, None)]);
         assert_eq!((joins.blocked_ns, joins.ended), (299 * MS, 2));
         assert_eq!(longest([(1, &joins)].into_iter()), None);
@@ -127,7 +131,7 @@ mod tests {
         let other = thread(&[(0, 1, None), (100, 1, None), (200, 1, None)]);
         assert!(!parked.ran() && woken.ran() && woken.blocked_ns == 0);
         assert_eq!(longest([(1, &parked), (1, &woken), (1, &other)].into_iter()), None);
-        // Of two processes the one that waited; the other's threads do not count.
+        // Of two processes, the one that waited counts; the threads of the other do not.
         let waits = longest([(1, &runs), (1, &parked), (2, &other)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.25, 0.25, 0.06, 0));
         let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();

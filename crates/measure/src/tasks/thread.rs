@@ -11,9 +11,9 @@ use os::procfs::{Stat, TICK_NS, schedstat};
 /// Observations of one thread, up to its last sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
-    /// Its process.
+    /// Its process's PID.
     pub pid: i32,
-    /// Its own number.
+    /// Its TID.
     pub tid: i32,
     /// Its name in the kernel.
     pub name: String,
@@ -23,48 +23,48 @@ pub struct Thread {
     pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Number of times it was put on a CPU: the count of its switches.
+    /// Number of times that it was scheduled onto a CPU, which is the count of its context switches.
     pub slices: u64,
     /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
-    /// Nanoseconds between its first and its last sample in which it neither had a CPU nor was ready for one.
+    /// Time between its first and last sample in which it neither had a CPU nor was ready for one, ns.
     pub blocked_ns: u64,
     /// The time of its first sample, and its CPU time and ready time until then.
     pub(crate) first: Option<(Instant, u64)>,
-    /// The time of its last sample, and its start time, because its number may be reused.
+    /// The time of its last sample, and its start time, because its TID may be reused.
     pub(crate) last: Option<Instant>,
     pub(crate) started: Option<u64>,
-    /// Its usage before the observation, or when its values were last taken.
+    /// Its usage before the observation or before its values were last taken.
     pub(crate) had: Had,
-    /// What blocked it between its runs.
+    /// The waits that blocked it between its runs.
     pub(crate) spells: Spells,
-    /// Involuntary switches at their last reading; `None` before the first.
+    /// Involuntary switches at the last reading; `None` before the first reading.
     pub(crate) involuntary: Option<u64>,
-    /// The processes that it started, as the kernel lists them.
+    /// The processes that it started, as listed by the kernel.
     pub(crate) children: Vec<i32>,
     /// Number of its samples.
     pub looks: u64,
     /// Its last CPU.
     pub cpu: Option<u32>,
-    /// Its state at the last look: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
+    /// Its state at the last sample: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
     pub state: char,
 }
 
-/// A file of /proc, in one piece: its length is unknown, and reading piece by piece may mix two states.
+/// Reads a /proc file in a single read: its length is unknown, and several reads may mix two states.
 fn read(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(4096);
     File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A thread's use until now.
+/// A thread's resource usage so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Had {
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Times that it was put on a CPU.
+    /// Number of times that it was scheduled onto a CPU.
     pub slices: u64,
     /// Voluntary and involuntary switches.
     pub switches: (u64, u64),
@@ -72,14 +72,14 @@ pub struct Had {
     pub faults: (u64, u64),
     /// Ticks of 10 ms that found it in user mode and in the kernel.
     pub ticks: (u64, u64),
-    /// Moves to other CPUs.
+    /// Migrations to other CPUs.
     pub migrations: u64,
-    /// When it was read.
+    /// The time at which it was read.
     pub read_at: Option<Instant>,
 }
 
 impl Had {
-    /// A thread's use until now; zero where /proc does not show it.
+    /// A thread's resource usage so far; zero if /proc does not show it.
     pub(crate) fn read(pid: i32, tid: i32) -> Self {
         let place = format!("/proc/{pid}/task/{tid}");
         let read_at = Some(Instant::now());
@@ -100,19 +100,20 @@ impl Had {
     }
 }
 
-/// A thread's involuntary switches until now.
+/// A thread's involuntary context switches so far.
 pub(super) fn involuntary_switches(pid: i32, tid: i32) -> u64 {
     switches(pid, tid).1
 }
 
-/// A thread's voluntary and involuntary switches until now.
+/// A thread's voluntary and involuntary context switches so far.
 fn switches(pid: i32, tid: i32) -> (u64, u64) {
     let status = read(&format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
     let count = |name: &str| field(&status, name).and_then(|count| count.parse().ok()).unwrap_or(0);
     (count("voluntary_ctxt_switches"), count("nonvoluntary_ctxt_switches"))
 }
 
-/// Number of times the kernel moved the thread with this folder in /proc to another CPU; `None` in kernels without that count.
+/// Number of times that the kernel moved the thread with this /proc directory to another CPU; `None` if the kernel does
+/// not report it.
 pub fn migrations(place: &str) -> Option<u64> {
     parse_migrations(&read(&format!("{place}/sched"))?)
 }
@@ -138,7 +139,7 @@ impl Thread {
         thread
     }
 
-    /// Looks at it, and with `moves` at its migrations; `false` if it no longer exists.
+    /// Samples the thread and, with `moves`, its migrations; `false` if it no longer exists.
     pub fn refresh(&mut self, moves: bool) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(Stat::parse) else {
@@ -148,7 +149,7 @@ impl Thread {
             *self = Self::new(self.pid, self.tid);
         }
         self.started = Some(stat.started);
-        // Kernels without CONFIG_SCHED_INFO have ticks only.
+        // Kernels without CONFIG_SCHED_INFO only have ticks.
         let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
             .as_deref()
             .and_then(schedstat)
@@ -156,7 +157,7 @@ impl Thread {
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
-        // A thread that was on no CPU was not moved.
+        // A thread that was not on any CPU was not migrated.
         if moves && (self.last.is_none() || slices > self.slices) {
             self.migrations = self.migrations.max(migrations(&place));
         }
@@ -172,8 +173,8 @@ impl Thread {
         true
     }
 
-    /// Adds the part of the time since the first sample in which it was neither on a CPU nor ready for one. Summed over all samples: the kernel
-    /// updates the time of a running thread only at ticks.
+    /// Adds the part of the time since the first sample in which it was neither on a CPU nor ready for one. It is
+    /// computed over all samples, because the kernel updates the time of a running thread only at ticks.
     fn note_blocked(&mut self, now: Instant) {
         let had = self.on_cpu_ns.saturating_add(self.runnable_ns);
         let (since, before) = *self.first.get_or_insert((now, had));
@@ -213,14 +214,14 @@ impl Thread {
         if self.slices <= self.had.slices {
             return 0;
         }
-        // An ended one has none; unknown ones were earlier.
+        // An ended thread has none; unknown ones were earlier.
         let now = involuntary_switches(self.pid, self.tid);
         let before = self.involuntary.replace(now).unwrap_or(now);
         now.saturating_sub(before)
     }
 
-    /// Whether it waited at the last sample and has not been on a CPU since; this reads only one file. A thread that became ready since but has not
-    /// run yet is not distinguished.
+    /// Whether it waited at the last sample and has not been on a CPU since. This reads only one file, and does not
+    /// detect a thread that has become ready but has not run yet.
     pub(super) fn is_as_it_was(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);
         let is = self.state != 'R'
@@ -242,7 +243,7 @@ pub(crate) fn list_threads(pid: i32) -> Vec<i32> {
     os::procfs::numbers(format!("/proc/{pid}/task")).collect()
 }
 
-/// The running processes that a thread has started; nothing on kernels that do not list them.
+/// The running processes that a thread has started; empty on kernels that do not list them.
 pub(crate) fn children(pid: i32, tid: i32) -> Vec<i32> {
     let text = read(&format!("/proc/{pid}/task/{tid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
@@ -280,9 +281,9 @@ mod tests {
         };
         let known = look(Thread::since(1, 1, had), 100_000, 25_000);
         assert_eq!(known.blocked_ns, 100_000 - 20_000 - 2_000);
-        // A thread on a CPU all the time may have a little more of it, by the kernel's clock.
+        // A thread that was always on a CPU may have slightly more CPU time, because the kernel's clock differs.
         assert_eq!(look(known, 100_000, 500_000).blocked_ns, 0);
-        // For a thread that appeared meanwhile it counts from the first look on.
+        // For a thread that appeared meanwhile, it counts from the first sample on.
         let new = look(Thread::new(1, 2), 50_000, 20_000);
         assert_eq!(new.blocked_ns, 0);
         assert_eq!(look(new, 90_000, 30_000).blocked_ns, 30_000);

@@ -1,24 +1,26 @@
-//! Which threads are sampled: all of them if there are few; otherwise those that ran recently, and a few of the others each time.
+//! Selects the threads to sample: all of them if there are few; otherwise, those that ran recently and a few of the
+//! others each time.
 
 use std::collections::HashSet;
 
-/// The numbers of a process and of its thread.
+/// The PID and TID of a thread.
 pub(super) type Key = (i32, i32);
 
-/// Share of the threads in one sample for those that ran recently.
+/// Share of a sample reserved for threads that ran recently.
 const RAN_LATELY: (usize, usize) = (3, 4);
-/// Other threads per sample, as a multiple of the allowed number: one file for each shows that it has not run.
+/// Other threads per sample, as a multiple of the allowed number: reading one file per thread suffices to detect that
+/// it has not run.
 const CHEAPER: usize = 4;
 
-/// Alternating threads.
+/// Threads that are sampled in turns.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     listed: Vec<Key>,
-    /// The first without a turn yet.
+    /// The index of the first thread that has not had a turn yet.
     at: usize,
     are_many: bool,
     ran: HashSet<Key>,
-    /// The same in the order of their turns.
+    /// All threads in the order of their turns.
     queue: Vec<Key>,
 }
 
@@ -38,12 +40,12 @@ impl Turns {
         !self.are_many || self.at >= self.listed.len()
     }
 
-    /// A new list is due before the next sample.
+    /// Requests a new list before the next sample.
     pub(super) fn begin_anew(&mut self) {
         self.at = self.listed.len();
     }
 
-    /// Begins with all of these; one sample covers this many.
+    /// Starts with all of these threads; one sample covers `most` of them.
     pub(super) fn begin(&mut self, listed: Vec<Key>, most: usize) {
         self.are_many = listed.len() > most;
         (self.listed, self.at) = (listed, 0);
@@ -56,7 +58,7 @@ impl Turns {
         self.queue.clear();
     }
 
-    /// Whether one ran since the previous sample.
+    /// Records whether a thread ran since the previous sample.
     pub(super) fn note(&mut self, key: Key, ran: bool) {
         if ran {
             self.ran.insert(key);
@@ -65,14 +67,14 @@ impl Turns {
         }
     }
 
-    /// The threads that ran recently and some others, for a sample of this many, or with all others.
+    /// The threads for the next sample: those that ran recently, and some or all of the others.
     pub(super) fn next(&mut self, most: usize, all: bool) -> (Vec<Key>, Vec<Key>) {
         let most_ran = most * RAN_LATELY.0 / RAN_LATELY.1;
         if self.queue.len() < most_ran.min(self.ran.len()) {
             let waiting: HashSet<Key> = self.queue.iter().copied().collect();
             let mut again: Vec<Key> = self.ran.iter().filter(|key| !waiting.contains(key)).copied().collect();
             again.sort_unstable();
-            // The queue is taken from its end.
+            // Threads are taken from the end of the queue.
             self.queue.splice(0..0, again);
         }
         let ran = self.queue.split_off(self.queue.len().saturating_sub(most_ran));
@@ -108,7 +110,7 @@ mod tests {
             looks += 1;
         }
         assert_eq!((others.len(), looks), (999, 63));
-        // If more threads run than one look covers, each has a turn within as many looks as that takes.
+        // If more threads run than one sample covers, all get a turn within several samples.
         all.iter().for_each(|key| turns.note(*key, true));
         turns.begin(all, 16);
         let mut ran = HashSet::new();

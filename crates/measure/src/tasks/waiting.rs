@@ -1,11 +1,12 @@
-//! What an off-CPU thread waits for: from its system call and the call's file, otherwise from the kernel function in which it sleeps.
+//! Determines what an off-CPU thread waits for: from its system call and the call's file, or else from the kernel
+//! function in which it sleeps.
 
 use std::fs;
 
 use super::calls::{Call, Machine, Waiting, find_call};
 
-/// What a thread in this state (of /proc/PID/stat) waits for; `None` if nothing of it is readable. Numbers of calls have
-/// their meaning in programs for `machine`; for others they mean nothing.
+/// The reason why a thread in this state (from /proc/PID/stat) waits; `None` if nothing about it is readable. System
+/// call numbers are interpreted for `machine`, and ignored if it is `None`.
 pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machine>) -> Option<Waiting> {
     let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
     let call = text("syscall").as_deref().and_then(parse);
@@ -15,10 +16,10 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
             Some(link.to_string_lossy().into_owned())
         })
     });
-    // Outside of any call, uninterruptible sleep is a page fault.
+    // Outside any system call, uninterruptible sleep is a page fault.
     let paging = state == 'D' && call.is_some_and(|(number, ..)| number == -1);
     let named = if paging { Some(Waiting::Faults) } else { named };
-    // A function decides if a call does not, and shows what holds a call on a lock up.
+    // The kernel function is used if the call is not conclusive, and shows why a call on a lock is delayed.
     let function = || find_by_function(text("wchan")?.trim());
     match named {
         Some(named) if state != 'D' || !named.is_a_lock() => Some(named),
@@ -31,7 +32,7 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     }
 }
 
-/// Whether a thread that was just ready or running has begun to wait in a sync call.
+/// Whether a thread that was just ready or running now waits in a system call that syncs data.
 pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
     let call = || {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
@@ -40,10 +41,11 @@ pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
     call() == Some(Call::Waits(Waiting::Fsync))
 }
 
-/// The number of a call and its first three arguments.
+/// The number of a system call and its first three arguments.
 pub(crate) type Arguments = (i64, u64, u64, u64);
 
-/// `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack and the address in the program, is outside of any call.
+/// Parses `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack pointer and the program counter, is outside any system
+/// call.
 fn parse(text: &str) -> Option<Arguments> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;
@@ -51,7 +53,7 @@ fn parse(text: &str) -> Option<Arguments> {
     Some((number, next()?, next()?, next().unwrap_or(0)))
 }
 
-/// The reason for a wait on the file with this name; names are those of the links in `/proc/PID/fd`.
+/// The reasons for waits on files, by the prefix of the link in `/proc/PID/fd`.
 const FILES: [(&str, Waiting); 6] = [
     ("socket:", Waiting::Network),
     ("pipe:", Waiting::Pipe),
@@ -61,8 +63,8 @@ const FILES: [(&str, Waiting); 6] = [
     ("/", Waiting::Disk),
 ];
 
-/// Functions of the kernel in which threads sleep, by parts of their names. Locks include those of an address space or a
-/// folder; for a page it is unknown whether it is read or written out.
+/// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a
+/// directory. For a page, it is unknown whether it is read or written back.
 const FUNCTIONS: [(Waiting, &str); 10] = [
     (Waiting::Lock, "futex rwsem_down"),
     (Waiting::Sleep, "nanosleep"),
@@ -79,20 +81,21 @@ const FUNCTIONS: [(Waiting, &str); 10] = [
     (Waiting::Uninterruptible, "wait_on_page_bit folio_wait_bit"),
 ];
 
-/// By the name of the kernel's function. `0` means that this user may not know it.
+/// The reason from the name of the kernel function. `0` means that this user may not read it.
 fn find_by_function(name: &str) -> Option<Waiting> {
     let contains = |(_, parts): &&(Waiting, &str)| parts.split(' ').any(|part| name.contains(part));
     FUNCTIONS.iter().find(contains).map(|(waiting, _)| *waiting)
 }
 
-/// Operations on a futex (linux/include/uapi/linux/futex.h), without the bits for private ones and for the clock of their timeout.
+/// Futex operations (linux/include/uapi/linux/futex.h), without the flags for private futexes and for the clock of the
+/// timeout.
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_LOCK_PI: u64 = 6;
 const FUTEX_WAIT_BITSET: u64 = 9;
 const FUTEX_LOCK_PI2: u64 = 13;
 const FUTEX_OPTIONS: u64 = 128 | 256;
-/// The value of the mutexes of glibc (nptl/lowlevellock.h), Rust (sys/sync/mutex/futex.rs) and Go (runtime/lock_futex.go) while
-/// others wait for them; a condition variable's expected value is a count, and rarely this.
+/// The value of a mutex with waiters in glibc (nptl/lowlevellock.h), Rust (sys/sync/mutex/futex.rs) and Go
+/// (runtime/lock_futex.go). A condition variable's expected value is a count, which rarely has this value.
 const LOCKED_WITH_WAITERS: u64 = 2;
 
 fn is_a_mutex(operation: u64, expected: u64) -> bool {
@@ -103,7 +106,8 @@ fn is_a_mutex(operation: u64, expected: u64) -> bool {
     }
 }
 
-/// By the number of a call and its first three arguments; `link`: the name of an open file.
+/// The reason from the number of a system call and its first three arguments; `link`: looks up the name of an open
+/// file.
 pub(crate) fn find_by_call(
     machine: Machine,
     (number, first, second, third): Arguments,
@@ -146,7 +150,8 @@ mod tests {
         let futex = |operation, expected| {
             find_by_call(Machine::X86, (202, 0x7f, operation, expected), |_| None).unwrap()
         };
-        // glibc's mutex, Rust's, one with priority inheritance; glibc's condition variable, a joined thread.
+        // A mutex of glibc, of Rust, and one with priority inheritance; a condition variable of glibc, and a joined
+        // thread.
         for (operation, expected) in [(0x80, 2), (0x89, 2), (0x86, 0)] {
             assert_eq!(futex(operation, expected), Waiting::Mutex);
         }

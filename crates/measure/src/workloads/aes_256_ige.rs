@@ -1,5 +1,5 @@
-//! `aes-256-ige`: AES-256 by tables in IGE mode, as OpenSSL 1.1's `aes-256 ige` does it: lookups in the first-level
-//! cache, each block waiting for the one before.
+//! `aes-256-ige`: table-based AES-256 in IGE mode, as in OpenSSL 1.1's `aes-256 ige`. It does lookups in the
+//! first-level cache, and each block waits for the previous one.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
 use record::{Template, Text, Unavailable, text};
@@ -10,15 +10,16 @@ use super::workload::{Definition, Site, Worker, Workload, iterations_a_round};
 /// See the module.
 pub(crate) struct Aes256Ige;
 
-/// Bytes of a message: a size that every version of `openssl speed` measures, and at which all published rates have levelled off.
+/// Bytes of a message: a size that every version of `openssl speed` measures, and at which all published rates have
+/// leveled off.
 const MESSAGE: usize = 1 << 10;
 
-/// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE a wrong bit anywhere changes
-/// every block after it.
+/// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE mode, a wrong bit changes all
+/// following blocks.
 const LAST_BLOCK: [u8; BLOCK] =
     [0x09, 0x7e, 0x28, 0x89, 0xaa, 0xb2, 0x6c, 0xf2, 0x7f, 0xed, 0xb6, 0x14, 0xff, 0xca, 0x40, 0xee];
 
-/// Key and initial values: 0, 1, 2 … as `openssl speed` fills them.
+/// Key and initial values: 0, 1, 2 …, as in `openssl speed`.
 fn count_up() -> [u8; 32] {
     std::array::from_fn(|at| at as u8)
 }
@@ -57,14 +58,14 @@ impl Cipher {
         }
     }
 
-    /// Encrypts it; returns what is wrong with its last block.
+    /// Encrypts a message; returns the error if its last block is wrong.
     fn message(&mut self) -> Option<Text> {
         let mut state = self.start;
         encrypt(&self.message, &mut self.output, &self.key, &mut state);
         (state[..BLOCK] != LAST_BLOCK).then(|| {
             text!(
                 "workload-aes-wrong",
-                "the last block of a message is {got} instead of {right}",
+                "the last block of a message is {got}, expected {right}",
                 got = hexadecimal(&state[..BLOCK]),
                 right = hexadecimal(&LAST_BLOCK)
             )

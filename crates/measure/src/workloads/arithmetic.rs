@@ -1,18 +1,19 @@
 //! Checks a CPU's multiply-adds, on every lane of each vector width, against results computed with
-//! exact fractions. The timed loops keep no result; this verifies `flops`.
+//! exact fractions. The timed loops discard their results; this check verifies `flops`.
 
 use super::workload::WrongResult;
 use kernels::Variant;
 use record::{Template, text};
 
-/// Multipliers of the even and of the odd steps, and the addend: values in the timed loops, with as many set as clear bits in their significands.
+/// Multipliers of the even and the odd steps, and the addend: values used in the timed loops, with equally many set and
+/// clear bits in their significands.
 const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
 const TERM: f64 = 0.373_141_592_653;
 
 /// Steps from each lane's start, 1 + lane ÷ 8.
 const STEPS: usize = 16;
 
-/// How often all steps are done in a check: 30,000 multiply-adds per lane.
+/// Number of times that all steps are done in a check: 30,000 multiply-adds per lane.
 const TIMES: usize = 2_000;
 
 /// The final bits of each lane if multiplication and addition are rounded once, together.
@@ -27,7 +28,7 @@ const FUSED: [u64; 8] = [
     0x4010_e762_1293_4bc1,
 ];
 
-/// The same if each is rounded by itself.
+/// The same if each is rounded separately.
 #[cfg(any(target_arch = "x86_64", test))]
 const APART: [u64; 8] = [
     0x400e_ca25_82b2_993d,
@@ -40,11 +41,11 @@ const APART: [u64; 8] = [
     0x4010_e762_1293_4bc0,
 ];
 
-/// Vectors that the CPU lacks.
+/// The CPU lacks the vector instructions.
 pub(super) const NO_VECTORS: Template =
     Template::new("workload-no-vectors", "this CPU has no {variant} vectors");
 
-/// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
+/// Executes the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
 pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
@@ -72,7 +73,7 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     match lanes.iter().zip(known).position(|(lane, known)| lane.to_bits() != *known) {
         None => Ok(()),
         Some(at) => Err(WrongResult(text!(
-            "multiply-adds on lane {at} of {lanes} gave {got} instead of {right}",
+            "multiply-adds on lane {at} of {lanes} yielded {got}, expected {right}",
             lanes = lanes.len(),
             got = format!("{:?}", lanes[at]),
             right = format!("{:?}", f64::from_bits(known[at]))
@@ -80,7 +81,7 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     }
 }
 
-/// Where a lane starts; the compiler must not compute the steps itself.
+/// The start value of each lane, hidden from the compiler, which must not compute the steps at compile time.
 fn start<const LANES: usize>() -> [f64; LANES] {
     std::hint::black_box(std::array::from_fn(|lane| 1.0 + lane as f64 / 8.0))
 }

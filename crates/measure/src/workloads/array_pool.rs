@@ -1,7 +1,7 @@
 //! The arrays of streaming workloads: the parts of all CPUs, redistributed among the CPUs of each group.
 //!
-//! A thread alone on its node walks the parts of all CPUs of that node, since its own part would fit in the caches of
-//! a large machine.
+//! A thread that has its node to itself walks the parts of all CPUs of that node, because its own part would fit in the
+//! caches of a large machine.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,16 +9,16 @@ use record::Machine;
 
 use crate::arrays::{Arrays, CHUNK, Part};
 
-/// The CPUs that work together, and which of them this is.
+/// The CPUs that work together, and the position of this CPU among them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
     /// All of them.
     pub cpus: &'a [u32],
-    /// This one's index among them.
+    /// The index of this CPU among them.
     pub index: usize,
 }
 
-/// Every CPU's part, touched first by that CPU.
+/// Each CPU's part, first touched by that CPU.
 #[derive(Debug)]
 pub(crate) struct ArrayPool {
     parts: Vec<Home>,
@@ -29,12 +29,12 @@ struct Home {
     cpu: u32,
     node: Option<u32>,
     part: Part,
-    /// Where the last pass ended: the next continues there, so that it does not find earlier data in a cache.
+    /// The position at which the last pass ended. The next pass continues there, so that its data is not in a cache.
     cursor: AtomicUsize,
 }
 
 impl ArrayPool {
-    /// The pool of `arrays`, whose parts are those of `cpus` in their order.
+    /// The pool of `arrays`, whose parts belong to `cpus`, in order.
     pub(crate) fn new(machine: &Machine, cpus: &[u32], arrays: &Arrays) -> Self {
         let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node);
         let home = |(cpu, part): (&u32, &Part)| Home {
@@ -46,7 +46,7 @@ impl ArrayPool {
         Self { parts: cpus.iter().zip(&arrays.parts).map(home).collect() }
     }
 
-    /// Bytes of each array that the CPUs of a group walk together.
+    /// Bytes of each array walked by the CPUs of a group together.
     pub(crate) fn walked(&self, cpus: &[u32]) -> u64 {
         let mut parts: Vec<usize> =
             (0..cpus.len()).flat_map(|index| self.share(Group { cpus, index })).collect();
@@ -55,7 +55,7 @@ impl ArrayPool {
         parts.iter().map(|index| self.parts[*index].part.bytes as u64).sum()
     }
 
-    /// The parts that one member of a group walks: an equal share of its node's.
+    /// The parts that one member of a group walks: an equal share of the parts on its node.
     pub(super) fn share(&self, group: Group) -> Vec<usize> {
         let node = |cpu: u32| self.parts.iter().find(|home| home.cpu == cpu).and_then(|home| home.node);
         let Some(own) = group.cpus.get(group.index).map(|cpu| node(*cpu)) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Turns slices into measurements: throughput, IPC, time of a pass; and the report if a result was wrong.
+//! Converts slices to measurements: throughput, IPC, time of a pass; and reports wrong results.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::{judged, mark_samples};
 
-/// Half-width of the interval beyond which a result counts as too noisy.
+/// Maximum half-width of the interval; a result with a wider interval is too noisy.
 pub(crate) const TARGET: f64 = 0.05;
 
-/// Counted and declared IPC agree within this.
+/// Tolerance for the agreement of counted and declared IPC.
 const AGREEMENT: f64 = 0.01;
 
 /// All observations of one workload on one group of CPUs.
@@ -25,14 +25,14 @@ pub(crate) struct Seen<'a> {
     pub workload: &'a dyn Workload,
     /// The CPUs that worked together.
     pub cpus: Vec<u32>,
-    /// Bytes of each array that they walked, for a streaming workload.
+    /// Bytes of each array that the CPUs walked, for a streaming workload.
     pub walked: Option<u64>,
     /// The results of its visits.
     pub run: GroupRun,
 }
 
 impl<'a> Seen<'a> {
-    /// Nothing yet.
+    /// Creates an empty value.
     pub(crate) fn new(workload: &'a dyn Workload, cpus: Vec<u32>, walked: Option<u64>) -> Self {
         Self { workload, cpus, walked, run: GroupRun::default() }
     }
@@ -45,18 +45,18 @@ impl<'a> Seen<'a> {
         self.run.lost = self.run.lost.max(visit.lost);
     }
 
-    /// Throughput, at `place` with the details common to all.
+    /// Throughput, at `place` with the common details.
     pub(crate) fn throughput(&self, machine: &Machine, place: Labels) -> Measurement {
         self.measurement(machine, metrics::WORKLOAD_THROUGHPUT, place, |slice| Some(slice.rate))
     }
 
-    /// Seconds of a pass; each slice is one.
+    /// Seconds per pass; each slice is one pass.
     pub(crate) fn time(&self, machine: &Machine, place: Labels) -> Measurement {
         self.measurement(machine, metrics::WORKLOAD_TIME, place, |slice| Some(1.0 / slice.rate))
     }
 
-    /// IPC as declared and, if the CPU counts, as counted; and the counts themselves. `place` holds IPC's labels,
-    /// `counts` those of the counts.
+    /// Declared IPC and, if the CPU has counters, counted IPC and the counts themselves. `place` contains the labels of
+    /// IPC, `counts` those of the counts.
     pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
         let from = |source: &str| place.clone().with_label(Label::Source, source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
@@ -111,7 +111,7 @@ impl<'a> Seen<'a> {
             let caches = last_level_of(machine, &self.cpus);
             if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
                 let why = text!(
-                    "the arrays ({walked} each) are partly in the last-level caches ({caches})",
+                    "the arrays ({walked} each) fit partly in the last-level caches ({caches})",
                     walked = Value::Bytes(walked),
                     caches = Value::Bytes(caches)
                 );
@@ -126,7 +126,7 @@ impl<'a> Seen<'a> {
         m
     }
 
-    /// Reports in the coverage what is wrong with these results; false if they must not be reported at all.
+    /// Reports defects of these results in the coverage; false if the results must not be reported at all.
     pub(crate) fn passes_checks(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
         if let Some((cpu, wrong)) = self.run.wrong.first() {
@@ -150,7 +150,7 @@ impl<'a> Seen<'a> {
                 all = self.cpus.len()
             )
         } else if self.run.slices.is_empty() {
-            text!("the threads on CPU {list} never all ran at the same time")
+            text!("the threads on CPU {list} never ran at the same time")
         } else {
             return true;
         };

@@ -1,5 +1,5 @@
-//! `flops`: double-precision multiply-adds on vectors, with enough parallelism for any core. The widest on this CPU is `flops`, narrower ones are
-//! `flops-256` and so on.
+//! `flops`: double-precision multiply-adds on vectors, with enough parallelism for any core. The widest loop on this
+//! CPU is `flops`; narrower ones are `flops-256` and so on.
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};
@@ -14,7 +14,7 @@ pub(crate) struct Flops {
     variant: Variant,
 }
 
-/// One per vector width of this instruction set, widest first.
+/// One loop per vector width of this instruction set, widest first.
 pub(crate) const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
     &[Flops { variant: Variant::Avx512 }, Flops { variant: Variant::Avx2 }, Flops { variant: Variant::Sse2 }]
 } else {
@@ -63,7 +63,7 @@ impl Workload for Flops {
         let heavy = heavy.ok_or_else(|| text!(NO_VECTORS, variant = variant.name()))?;
         // SAFETY: the variant is usable on this CPU.
         let run = move |n| unsafe { (heavy.run)(n) };
-        // The loop keeps no result: the same arithmetic is repeated where its result is checked.
+        // The loop keeps no result, so the same arithmetic is repeated elsewhere with a check of its result.
         Ok(repeat(&heavy.work, run, move || arithmetic::check(variant)))
     }
 }

@@ -1,4 +1,4 @@
-//! The kernel's counts of lost CPU time or clock: steal time, throttling by heat, the cgroup's quota.
+//! The kernel's counts of lost CPU time or clock: steal time, thermal throttling, cgroup quota.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use machine::cgroups::Cgroups;
 use os::procfs::{count_of, ticks_of_each};
 use record::Mark;
 
-/// Reads the counts of some CPUs before and after.
+/// Reads the counts of some CPUs before and after a measurement.
 #[derive(Debug)]
 pub(crate) struct Incidents {
     root: Root,
-    /// `cpu.stat` of this process's groups.
+    /// The `cpu.stat` files of this process's cgroups.
     quotas: Vec<String>,
-    /// Whether the kernel counts throttling by heat.
+    /// Whether the kernel counts thermal throttling.
     heat: bool,
-    /// Whether steal time is read: that file takes milliseconds on hundreds of CPUs.
+    /// Whether steal time is read. Reading that file takes milliseconds on hundreds of CPUs.
     steal: bool,
 }
 
-/// With more CPUs than this, `/proc/stat` is too slow to read at each step.
+/// Maximum number of CPUs with which `/proc/stat` is fast enough to read at each step.
 const MOST_FOR_STEAL: usize = 256;
 
 /// The counts at one time.
@@ -32,7 +32,7 @@ pub(crate) struct Counts {
 }
 
 impl Incidents {
-    /// Finds the readable counts on a machine of `cpus` CPUs.
+    /// Finds the readable counts on a machine with `cpus` CPUs.
     pub(crate) fn new(root: Root, cpus: usize) -> Self {
         let quotas =
             Cgroups::read(&root).folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat")).collect();
@@ -40,7 +40,7 @@ impl Incidents {
         Self { root, quotas, heat, steal: cpus <= MOST_FOR_STEAL }
     }
 
-    /// The counts now, of these CPUs.
+    /// The current counts of these CPUs.
     pub(crate) fn read(&self, cpus: &[u32]) -> Counts {
         let mut counts = Counts::default();
         if self.steal
@@ -66,7 +66,7 @@ impl Incidents {
 }
 
 impl Counts {
-    /// What happened between `before` and now.
+    /// The events between `before` and now.
     pub(crate) fn since(&self, before: &Counts) -> Vec<Mark> {
         let more_stolen = |(cpu, now): (&u32, &u64)| before.stolen.get(cpu).is_some_and(|then| now > then);
         let mut marks = Vec::new();

@@ -1,5 +1,6 @@
-//! Long numbers in decimal limbs. `bignum-power`: 7 to the power of 999,999, the work of `echo "7^999999" | bc`: long
-//! products. `pi`: 5,000 digits of π by the arctangent's series, the work of `bc`'s `4*a(1)`: short products and divisions.
+//! Long numbers in decimal limbs. `bignum-power`: 7 to the power of 999,999, as in `echo "7^999999" | bc`, which
+//! consists of long products. `pi`: 5,000 digits of π from the arctangent series, as in `bc`'s `4*a(1)`, which consists
+//! of short products and divisions.
 
 use kernels::bignum::{self, Limb, PI_CHECK, PI_DIGITS, POWER, POWER_CHECK};
 use record::{Template, Unavailable, text};
@@ -14,7 +15,7 @@ pub(super) struct LongNumber {
     work: Template,
     /// Limbs of the result, and of the scratch space.
     limbs: fn() -> (usize, usize),
-    /// Computes it; returns its number of limbs.
+    /// Computes the number; returns its number of limbs.
     compute: fn(&mut [Limb], &mut [Limb]) -> usize,
     /// Its remainder modulo 2^61 - 1.
     rest: u64,
@@ -30,7 +31,7 @@ pub(super) static LONG_NUMBERS: [LongNumber; 2] = [
         rest: POWER_CHECK,
         wrong: Template {
             code: "workload-power-wrong",
-            words: "7^999999 is {rest} modulo 2^61 - 1 instead of {right}",
+            words: "7^999999 modulo 2^61 - 1 is {rest}, expected {right}",
         },
     },
     LongNumber {
@@ -41,7 +42,7 @@ pub(super) static LONG_NUMBERS: [LongNumber; 2] = [
         rest: PI_CHECK,
         wrong: Template {
             code: "workload-pi-wrong",
-            words: "5,000 digits of pi are {rest} modulo 2^61 - 1 instead of {right}",
+            words: "5,000 digits of pi modulo 2^61 - 1 are {rest}, expected {right}",
         },
     },
 ];
@@ -55,11 +56,11 @@ impl Workload for LongNumber {
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let (number, (result, scratch)) = (*self, (self.limbs)());
-        // Written, not only reserved, so that the pages are this thread's.
+        // Written, not only reserved, so that the pages are on this thread's node.
         let (mut result, mut scratch) = (vec![1; result], vec![1; scratch]);
         Ok(checked(move || {
             let limbs = (number.compute)(&mut result, &mut scratch);
-            // One sum over the limbs: a two-thousandth of the work.
+            // One sum over the limbs: 0.05 % of the work.
             let rest = bignum::check(&result[..limbs]);
             let (wrong, right) = (number.wrong, number.rest);
             (1.0, (rest != right).then(|| text!(wrong, rest, right)))

@@ -1,8 +1,8 @@
-//! `nop` and `cpu-bound`: loops of instructions that do nothing; and the workers of loops without results, and of work
-//! checked round by round.
+//! `nop` and `cpu-bound`: loops of instructions that do nothing. Also contains workers for loops without results, and
+//! for work that is checked round by round.
 //!
-//! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three nops
-//! by which published comparisons show a core's speed with nothing to wait for.
+//! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three
+//! nops with which published comparisons show a core's speed without waiting for anything.
 
 use kernels::Work;
 use kernels::chain::{Chain, NOPS};
@@ -41,12 +41,12 @@ impl Workload for NopLoop {
     }
 }
 
-/// Instructions of one operation of a loop.
+/// Instructions per operation of a loop.
 pub(super) fn instructions_each(work: &Work) -> f64 {
     f64::from(work.instructions) / f64::from(work.operations)
 }
 
-/// A worker that runs this many iterations of a loop, and is verified in its own way.
+/// A worker that runs this many iterations of a loop, with a custom verification.
 pub(super) fn repeat(
     work: &Work,
     run: impl Fn(u64) + Send + 'static,
@@ -74,7 +74,7 @@ impl<R: Fn(u64) + Send, V: Fn() -> Result<(), WrongResult> + Send> Worker for Lo
     }
 }
 
-/// A worker whose rounds return their amount of work and any error in the result, the first of which is kept.
+/// A worker whose rounds return their amount of work and any error in the result. The first error is kept.
 pub(super) fn checked(round: impl FnMut() -> (f64, Option<Text>) + Send + 'static) -> Box<dyn Worker> {
     Box::new(Checked { round, wrong: None })
 }

@@ -1,4 +1,4 @@
-//! `memory-bound`: a cache line flushed and loaded again: a full round trip to memory that nothing can hide.
+//! `memory-bound`: flushes a cache line and loads it again, which is a full round trip to memory that nothing can hide.
 
 use kernels::flush::{WORK, available, reload};
 use record::{Template, Unavailable, text};
@@ -9,7 +9,7 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult, iteration
 /// See the module.
 pub(crate) struct MemoryBound;
 
-/// The line has its own page, so that no other thread's data is near it.
+/// Size of the line's page, which is separate so that no other thread's data is near the line.
 const PAGE: usize = 4096;
 
 /// The contents of the line, before and after.
@@ -46,7 +46,7 @@ struct Line {
 }
 
 impl Line {
-    /// A line in the middle of the memory, with half a page of it on either side at least.
+    /// A line in the middle of the memory, with at least half a page on either side.
     fn start(&mut self) -> *mut u8 {
         let start = self.memory.as_mut_ptr();
         start.wrapping_add(start.align_offset(64) % 64 + PAGE - 64)
@@ -56,7 +56,7 @@ impl Line {
 impl Worker for Line {
     fn round(&mut self) -> f64 {
         let start = self.start();
-        // SAFETY: the line lies within the memory; `prepare` asked whether the flush is available.
+        // SAFETY: the line is within the memory; `prepare` checked that the flush is available.
         unsafe { reload(start, self.iterations) };
         self.iterations as f64 * f64::from(WORK.operations)
     }
@@ -65,7 +65,7 @@ impl Worker for Line {
         match self.memory.iter().position(|byte| *byte != CONTENT) {
             None => Ok(()),
             Some(at) => Err(WrongResult(text!(
-                "a flushed and reloaded byte is {got} instead of {right}",
+                "a flushed and reloaded byte is {got}, expected {right}",
                 got = format!("{:#04x}", self.memory[at]),
                 right = format!("{CONTENT:#04x}")
             ))),

@@ -1,5 +1,6 @@
-//! The built-in workloads: loops with a known amount of work, one file each or a row in one. A new one is a file here and
-//! its line in [`all`]; the measurements `workloads`, `scaling` and `smt-yield` run everything in the list.
+//! The built-in workloads: loops with a known amount of work, each in its own file or as a row in one. To add one,
+//! create a file here and add a line in [`all`]. The measurements `workloads`, `scaling` and `smt-yield` run all
+//! workloads in the list.
 
 mod aes_256_ige;
 mod arithmetic;
@@ -23,7 +24,7 @@ pub(crate) use workload::Workload;
 #[cfg(test)]
 pub(crate) use workload::{Definition, Site, Worker, WrongResult};
 
-/// Every workload, in display order. Not every one is usable on every machine.
+/// All workloads, in display order. Some are not usable on every machine.
 pub(crate) fn all() -> Vec<&'static dyn Workload> {
     let mut all: Vec<&'static dyn Workload> = vec![
         &loops::LOOPS[0],
@@ -40,7 +41,7 @@ pub(crate) fn all() -> Vec<&'static dyn Workload> {
     all
 }
 
-/// The workload of this name.
+/// The workload with this name.
 pub(crate) fn find(name: &str) -> Option<&'static dyn Workload> {
     all().into_iter().find(|workload| workload.name() == name)
 }

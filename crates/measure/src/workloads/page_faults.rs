@@ -1,6 +1,6 @@
-//! `page-faults`: fresh memory touched page by page and freed, as in allocators, process starts and buffer pools. All
-//! threads share one address space, so their common loss is due to the kernel's lock on it, and to the hypervisor's on the
-//! guest's.
+//! `page-faults`: touches fresh memory page by page and frees it, as in allocators, process starts and buffer pools.
+//! All threads share one address space, so their common loss is due to the kernel's lock on it, and to the hypervisor's
+//! lock on the guest's memory.
 
 use os::mapping::{HUGE, Mapping, Page};
 use record::{Template, Text, Unavailable, text};
@@ -15,23 +15,23 @@ pub(crate) struct PageFaults;
 impl Workload for PageFaults {
     fn definition(&self) -> Definition {
         let work = Template { code: "work-page-faults", words: "base page mapped, touched and unmapped" };
-        // A mapping reserves as much again for alignment to a huge page, and touches none of that.
+        // A mapping reserves the same amount again for alignment to a huge page, without touching it.
         Definition { bytes: HUGE as u64, ..Definition::new("page-faults", work) }
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Mapping::new(HUGE, Page::Base).map_err(|error| text!(NOT_MAPPED, error))?;
-        // Out of memory in mid-run means no work done, and shows as a slice without any.
+        // Running out of memory during the run means that no work was done, and results in a slice without work.
         Ok(checked(|| Mapping::new(HUGE, Page::Base).map_or((0.0, None), |memory| touch(&memory))))
     }
 }
 
-/// Touches each page of the mapping: returns their number, and any error in a fresh page's content.
+/// Touches each page of the mapping. Returns the number of pages, and any error in a fresh page's content.
 fn touch(memory: &Mapping) -> (f64, Option<Text>) {
     let (page, mut wrong) = (Page::Base.bytes(), None);
     for at in (0..memory.len()).step_by(page) {
-        // SAFETY: both bytes lie in this page of the mapping, which is writable and this thread's alone. The write comes
-        // first and is one fault; a read before it would be another, of the page of zeros that all share.
+        // SAFETY: both bytes are in this page of the mapping, which is writable and used only by this thread. The write
+        // comes first and causes one fault; a prior read would cause another one, for the shared zero page.
         let beside = unsafe {
             let start = memory.start().add(at);
             start.write_volatile(1);
@@ -41,7 +41,7 @@ fn touch(memory: &Mapping) -> (f64, Option<Text>) {
             wrong = Some(beside);
         }
     }
-    let wrong = wrong.map(|got| text!("a fresh page holds {got} instead of zeros"));
+    let wrong = wrong.map(|got| text!("a fresh page contains {got} instead of zeros"));
     ((memory.len() / page) as f64, wrong)
 }
 
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(worker.round(), HUGE as f64 / Page::Base.bytes() as f64);
         assert_eq!(worker.verify(), Ok(()));
         let used = Mapping::new(HUGE, Page::Base).unwrap();
-        // SAFETY: the byte lies in the mapping.
+        // SAFETY: the byte is within the mapping.
         unsafe { used.start().add(Page::Base.bytes() / 2).write(7) };
         assert_eq!(touch(&used).1.unwrap().value("got"), Some(&7u64.into()));
     }

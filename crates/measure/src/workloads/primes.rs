@@ -1,4 +1,5 @@
-//! `primes`: primes below 1,000,000 by trial division, the work by which kernel and user mode are compared.
+//! `primes`: counts primes below 1,000,000 by trial division, which is also the work used to compare kernel and user
+//! mode.
 
 use record::{Template, Text, Unavailable, text};
 use std::sync::LazyLock;
@@ -10,16 +11,16 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 /// See the module.
 pub(crate) struct Primes;
 
-/// Numbers per portion: 0.1 to 1 ms on any core today, since a number takes 68 divisions on average.
+/// Numbers per portion: 0.1 to 1 ms on any current core, because a number needs 68 divisions on average.
 const PORTION: u64 = 1_000;
 
-/// The expected result of a portion, and its share of a pass's instructions.
+/// The expected result of a chunk, and its share of a pass's instructions.
 struct Portion {
     primes: u64,
     share: f64,
 }
 
-/// The portions of a pass, and the instructions of all of them. Computing them takes about half a pass.
+/// The portions of a pass, and their total number of instructions. Computing them takes about half a pass.
 static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     let starts = || (0..LIMIT).step_by(PORTION as usize);
     let each: Vec<f64> = starts().map(|from| instructions(from, from + PORTION) as f64).collect();
@@ -33,7 +34,8 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Which numbers below `limit` are prime, by Eratosthenes: another method than the one that it verifies.
+/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, a different method than the one to
+/// verify.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);
@@ -56,7 +58,7 @@ impl Workload for Primes {
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        // Here, and not in the first timed slice.
+        // Computed here, not in the first timed slice.
         LazyLock::force(&PORTIONS);
         Ok(Box::new(Counting { next: 0, found: 0, passes: 0, wrong: None }))
     }
@@ -77,7 +79,7 @@ impl Worker for Counting {
         if found != portion.primes && self.wrong.is_none() {
             let below = from + PORTION;
             self.wrong = Some(text!(
-                "{found} primes from {from} to {below} instead of {right}",
+                "{found} primes from {from} to {below}, expected {right}",
                 right = portion.primes
             ));
         }
@@ -94,14 +96,14 @@ impl Worker for Counting {
         if let Some(wrong) = &self.wrong {
             return Err(WrongResult(wrong.clone()));
         }
-        // Whole passes against the published number, the rest against the sieve.
+        // Complete passes are compared with the published number, the rest with the sieve.
         let rest: u64 = PORTIONS.0[..self.next].iter().map(|portion| portion.primes).sum();
         let expected = self.passes * KNOWN + rest;
         if self.found == expected {
             Ok(())
         } else {
             Err(WrongResult(text!(
-                "{found} primes in {passes} passes and a part instead of {expected}",
+                "{found} primes in {passes} passes and a part, expected {expected}",
                 found = self.found,
                 passes = self.passes
             )))
@@ -123,7 +125,7 @@ mod tests {
         assert_eq!(portions.iter().map(|portion| portion.primes).sum::<u64>(), KNOWN);
         let shares: f64 = portions.iter().map(|portion| portion.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
-        // The calls of a thousand portions are negligible compared with the divisions.
+        // The calls of a thousand chunks are negligible compared with the divisions.
         assert!((all / kernels::primes::INSTRUCTIONS as f64 - 1.0).abs() < 1e-3);
     }
 

@@ -1,4 +1,4 @@
-//! The workloads of one measurement: which can run here, their arrays, their times, and the kernel's counts.
+//! The workloads of one measurement: those that can run here, their arrays, their times, and the kernel's counts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use crate::budget::{Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::counters;
 
-/// Seconds that creating the arrays may take. In the main job an earlier measurement has created them.
+/// Maximum time for creating the arrays, seconds. In the main job, an earlier measurement has already created them.
 pub(crate) fn array_seconds(depth: Depth) -> f64 {
     depth.pick_named(0.0, 0.3, 12.0, 60.0)
 }
 
-/// Bytes of the arrays of streaming workloads; a quick run has none.
+/// Bytes of the arrays of streaming workloads; 0 in a quick run.
 pub(crate) fn array_bytes(machine: &Machine, depth: Depth) -> u64 {
     if depth == Depth::Quick { 0 } else { beyond_caches(machine).saturating_mul(ARRAYS as u64) }
 }
@@ -32,7 +32,8 @@ pub(crate) struct Session {
     /// In the order in which they run.
     pub chosen: Vec<&'static dyn Workload>,
     incidents: Incidents,
-    /// Created on the first workload's request, which may take longer than all others: whether that was tried.
+    /// Whether creating the arrays was tried. They are created when the first workload needs them, which may take
+    /// longer than all other steps.
     tried: bool,
     pool: Option<Arc<ArrayPool>>,
 }
@@ -41,7 +42,7 @@ pub(crate) struct Session {
 pub(crate) struct Turn<'a> {
     pub workload: &'a dyn Workload,
     pub incidents: &'a Incidents,
-    /// When its time is over.
+    /// The time at which it ends.
     pub end: Instant,
     /// The arrays, for a streaming workload.
     pub pool: Option<Arc<ArrayPool>>,
@@ -62,15 +63,15 @@ impl Turn<'_> {
         self.pool.as_ref().map(|pool| pool.walked(cpus))
     }
 
-    /// Seconds until its end.
+    /// Remaining seconds.
     pub(crate) fn seconds_left(&self) -> f64 {
         self.end.saturating_duration_since(Instant::now()).as_secs_f64()
     }
 }
 
 impl Session {
-    /// The workloads that can run here and are `wanted` at this depth; reports in the coverage which are not. A streaming one
-    /// is omitted for `threads` threads if this run measures their memory bandwidth.
+    /// The workloads that can run here and are `wanted` at this depth; the others are reported in the coverage. A
+    /// streaming workload is omitted for `threads` threads if this run also measures their memory bandwidth.
     pub(crate) fn begin(
         context: &mut Context,
         measurement: &'static str,
@@ -115,7 +116,7 @@ impl Session {
         Ok(Self { measurement, chosen, incidents, tried: false, pool: None })
     }
 
-    /// Reports once per run why IPC is declared and not also counted.
+    /// Reports once per run why only declared IPC is available, not counted IPC.
     pub(crate) fn report_counters(&self, context: &mut Context) {
         let available = counters::availability();
         if available.pmu || context.coverage.iter().any(Coverage::is_about_counters) {
@@ -135,7 +136,7 @@ impl Session {
     ) -> Result<(), Halt> {
         context.check()?;
         let workload = self.chosen[index];
-        // Reserved while any later workload still needs missing arrays.
+        // Reserved as long as a later workload still needs arrays that do not exist yet.
         let streams = self.chosen[index..].iter().any(|workload| workload.definition().streams);
         let to_make = !self.tried && streams && context.kept_arrays.is_none();
         let reserved = if to_make { array_seconds(context.depth) } else { 0.0 };
@@ -160,7 +161,8 @@ impl Session {
     }
 }
 
-/// The arrays for streaming, which an earlier measurement may have left; reports in the coverage why there are none.
+/// The arrays for streaming, possibly from an earlier measurement; if there are none, the reason is reported in the
+/// coverage.
 pub(crate) fn make_arrays(context: &mut Context, measurement: &str) -> Result<Option<Arc<ArrayPool>>, Halt> {
     let made = array_setup::prepare(context, measurement, array_seconds(context.depth))
         .and_then(|two| array_setup::with_third(context, two));

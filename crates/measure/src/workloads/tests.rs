@@ -15,14 +15,14 @@ use crate::workloads::array_pool::ArrayPool;
 use crate::{array_setup, arrays};
 use os::Stop;
 
-/// A workload whose rounds are short spins, with the errors that a test needs.
+/// A workload whose rounds are short spins, with errors injected by tests.
 #[derive(Default)]
 struct MadeUp {
-    /// The worker with this number (in order of preparation) ends its first round when the others have done six.
+    /// The worker with this number (in order of preparation) ends its first round when the others have done six rounds.
     waits: Option<usize>,
     /// The worker with this number panics in its third round.
     panics: Option<usize>,
-    /// The worker with this number computes wrongly.
+    /// The worker with this number computes incorrect results.
     wrong: Option<usize>,
     made: AtomicUsize,
     rounds: Arc<AtomicUsize>,
@@ -155,7 +155,7 @@ fn a_triad_that_is_wrong_in_one_element_is_noticed() {
         worker.join(Group { cpus: &cpus, index: 0 });
         worker.round();
         assert_eq!(worker.verify(), Ok(()));
-        // SAFETY: within the first chunk of an array that no thread uses now.
+        // SAFETY: the address is within the first chunk of an array that no thread uses now.
         unsafe {
             *pool.part(pool.share(Group { cpus: &cpus, index: 0 })[0]).unwrap().array(0, 0).add(1_000) = 7.5
         };
@@ -171,7 +171,7 @@ fn loops_have_a_plausible_ipc_without_a_counter() {
         let visits = (0..50).map(|_| visit(find(name).unwrap(), 0.01, 5, &stop).0);
         let visit = visits.into_iter().find(|visit| !visit.slices.is_empty());
         let visit = visit.unwrap_or_else(|| panic!("{name}: no slice in which all worked"));
-        // Beside other tasks, one slice's clock may have been read at a bad moment.
+        // Alongside other tasks, the clock of one slice may have been read at a bad moment.
         let mut ipc: Vec<f64> = visit.slices.iter().map(|slice| slice.ipc.unwrap()).collect();
         ipc.sort_by(f64::total_cmp);
         // These tests run under emulation for aarch64, which removes nops.
@@ -187,7 +187,7 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
     if cpus.len() < 2 {
         return;
     }
-    // The share is one round; the waiting worker gets it only if the other continues to six.
+    // The share is one round; the waiting worker completes it only if the other one continues to six rounds.
     let workload = MadeUp { waits: Some(0), ..MadeUp::default() };
     let workers = WorkerPool::start(&workload, &machine, &cpus, None).unwrap();
     let incidents = Incidents::new(Root::live(), cpus.len());
@@ -222,7 +222,7 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
     let workload = MadeUp::default();
     let workers = WorkerPool::start(&workload, &machine, &cpus[..1], None).unwrap();
     let incidents = Incidents::new(Root::live(), 1);
-    // A minute of slices without the signal.
+    // Without the signal, the slices would take a minute.
     let visit = std::thread::scope(|scope| {
         scope.spawn(|| {
             while workload.rounds.load(Ordering::Relaxed) < 1_000 {
@@ -266,7 +266,7 @@ fn passes_are_timed_whole() {
     let visit = workers.run_group(&cpus[..1], budget, &incidents, &Stop::new());
     assert_eq!(visit.slices.len(), 3);
     for slice in &visit.slices {
-        // 30 rounds and not one more, over their time.
+        // Exactly 30 rounds, divided by their time.
         assert_eq!(slice.done, 30.0, "{slice:?}");
     }
 }

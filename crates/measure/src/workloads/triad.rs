@@ -1,4 +1,4 @@
-//! `triad`: a = b + 3 c over arrays beyond the caches with regular stores, as in STREAM. It waits for memory.
+//! `triad`: a = b + 3 c with regular stores over arrays larger than the caches, as in STREAM. It is memory-bound.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::arrays::{CHUNK, widest_stream};
 /// See the module.
 pub(crate) struct Triad;
 
-/// A CPU without the vectors of any triad loop.
-const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad kernel is usable here");
+/// A CPU that lacks the vector instructions of all triad loops.
+const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad loop is usable on this CPU");
 
 impl Workload for Triad {
     fn definition(&self) -> Definition {
@@ -45,7 +45,7 @@ impl Workload for Triad {
 struct Walk {
     kernel: &'static Stream,
     pool: Arc<ArrayPool>,
-    /// This worker's parts in the present group.
+    /// This worker's parts in the current group.
     parts: Vec<usize>,
     at: usize,
     /// The last chunk: part and offset.
@@ -63,8 +63,8 @@ impl Worker for Walk {
         let Some(&index) = self.parts.get(self.at) else { return 0.0 };
         let (offset, end) = self.pool.next_chunk(index);
         let Some(part) = self.pool.part(index) else { return 0.0 };
-        // SAFETY: three arrays of at least a chunk from this offset, aligned to 64 bytes; within a group each part
-        // is one worker's alone. The kernel is usable here.
+        // SAFETY: three arrays of at least a chunk from this offset, aligned to 64 bytes; within a group, each part
+        // belongs to a single worker. The kernel is usable here.
         unsafe {
             (self.kernel.run)(part.array(0, offset), part.array(1, offset), part.array(2, offset), CHUNK)
         };
@@ -80,9 +80,9 @@ impl Worker for Walk {
         let Some(part) = self.pool.part(index) else { return Ok(()) };
         let (sum, a, b) = (part.array(0, offset), part.array(1, offset), part.array(2, offset));
         for at in 0..CHUNK / 8 {
-            // SAFETY: within the chunk, which lies within each array; no thread writes there now.
+            // SAFETY: the address is within the chunk, which is within each array; no thread writes there now.
             let (sum, a, b) = unsafe { (*sum.add(at), *a.add(at), *b.add(at)) };
-            // The arrays hold small whole numbers: exact with and without a fused multiply-add.
+            // The arrays contain small integers, which are exact with and without fused multiply-add.
             if sum != a + CONSTANT * b {
                 return Err(WrongResult(text!(
                     "{a} + {constant} × {b} is {sum}",

@@ -1,8 +1,8 @@
-//! Runs a workload on groups of CPUs, with one worker per CPU, created once. A visit consists of some slices of work by one group, each with its
-//! clock and its events.
+//! Runs a workload on groups of CPUs, with one worker per CPU, created once. A visit consists of some slices of work by
+//! one group, each with its own clock and events.
 //!
-//! A slice ends for all threads when the last one has worked for its full time: threads that finish earlier continue, so that none is measured
-//! while others are idle. Only work within the period in which all were active counts.
+//! A slice ends for all threads when the last one has worked for its full time. Threads that finish earlier continue,
+//! so that none is measured while others are idle. Only work in the interval in which all threads were active counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::thread_group::{self, Member};
 use crate::watch::{involuntary_switches, look_at_clock};
 use os::Stop;
 
-/// The end of a thread's share of a slice.
+/// The length of a thread's share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SliceLength {
     /// After this many seconds.
@@ -34,13 +34,13 @@ pub(crate) enum SliceLength {
 pub(crate) struct TimeBudget {
     /// A thread's share of a slice.
     pub length: SliceLength,
-    /// The fewest slices, however long they take, unless a stop is requested.
+    /// Minimum number of slices, regardless of their duration, unless a stop is requested.
     pub least: usize,
     /// Maximum number of slices.
     pub most: usize,
-    /// After the first `least` slices, no slice begins after this time.
+    /// After the first `least` slices, no slice starts after this time.
     pub deadline: Instant,
-    /// Events to count during the work, if the CPU has counters; in user mode, as the work itself.
+    /// Events to count during the work, if the CPU has counters; only in user mode, where the work runs.
     pub counted: Option<Set>,
 }
 
@@ -52,20 +52,20 @@ impl TimeBudget {
     }
 }
 
-/// Points of a log within a slice: enough to interpolate work at the ends of the window.
+/// Log points per slice: enough to interpolate the work at both ends of the interval.
 const POINTS: f64 = 200.0;
 
-/// The clock moved if it differs by more: the median thread's, or any single one's.
+/// Maximum change of an unchanged clock: of the median thread's clock, and of any single thread's clock.
 const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
 
-/// A thread that has had its share continues for three times as long, plus this, before it abandons the others. On a
-/// machine with twenty threads per CPU one may have to wait for half a second.
+/// A thread that has completed its share continues for three times as long, plus this time, before it abandons the
+/// others. On a machine with twenty threads per CPU, a thread may have to wait for half a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A thread on its CPU for less of a slice shared it, or its CPU slept.
+/// Minimum share of a slice on the CPU: below it, the thread shared its CPU, or the CPU was idle.
 const ON_CPU: f64 = 0.98;
 
-/// One slice of a visit, all threads together.
+/// One slice of a visit, over all threads.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slice {
     /// Work per second.
@@ -74,9 +74,9 @@ pub(crate) struct Slice {
     pub clock_hz: f64,
     /// Declared instructions divided by cycles (on-CPU time × clock).
     pub ipc: Option<f64>,
-    /// Work of all threads from their first round of it to their last.
+    /// Work of all threads from their first to their last round in the slice.
     pub done: f64,
-    /// The CPU's counts of that work, all threads together.
+    /// The counter values for that work, summed over all threads.
     pub counted: Option<Reading>,
     /// Events during it.
     pub marks: BTreeSet<Mark>,
@@ -85,13 +85,13 @@ pub(crate) struct Slice {
 /// The results of a visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupRun {
-    /// Its slices; incomplete ones are left out.
+    /// The slices; incomplete ones are omitted.
     pub slices: Vec<Slice>,
-    /// CPUs whose results were wrong, and how.
+    /// CPUs whose results were wrong, with the error.
     pub wrong: Vec<(u32, WrongResult)>,
-    /// CPUs to which no thread could be kept pinned.
+    /// CPUs on which no thread could be kept pinned.
     pub unpinned: Vec<u32>,
-    /// Threads that could not be started, or died.
+    /// Number of threads that could not be started or that panicked.
     pub lost: usize,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct WorkerPool<'a> {
 struct Part {
     log: WorkLog,
     clock: (f64, f64),
-    /// Seconds that the thread was on a CPU.
+    /// Seconds for which the thread was on a CPU.
     on_cpu: f64,
     done: f64,
     counted: Option<Reading>,
@@ -121,16 +121,16 @@ struct Shared {
     alive: AtomicUsize,
     /// The slice of the most advanced thread.
     foremost: AtomicUsize,
-    /// For each slice, threads that have had their share.
+    /// For each slice, the number of threads that have completed their share.
     finished: Vec<AtomicUsize>,
-    /// For each slice, threads that have stopped working.
+    /// For each slice, the number of threads that have stopped working.
     left: Vec<AtomicUsize>,
-    /// Whether a wait was in vain: the visit ends.
+    /// Whether a wait was unsuccessful, which ends the visit.
     given_up: AtomicBool,
 }
 
-/// A thread that counts as working until this is dropped, including by a panic. All count from the start, so that no
-/// thread considers the group complete before the last has come.
+/// A thread that counts as working until this is dropped, which also happens in a panic. All threads count from the
+/// start, so that no thread considers the group complete before the last one has arrived.
 struct Present<'a>(&'a Shared);
 
 impl Drop for Present<'_> {
@@ -140,7 +140,7 @@ impl Drop for Present<'_> {
 }
 
 impl<'a> WorkerPool<'a> {
-    /// Creates a worker on each of `cpus`, each on its own CPU.
+    /// Creates a worker for each of `cpus`, on that CPU.
     pub(crate) fn start(
         workload: &'a dyn Workload,
         machine: &Machine,
@@ -161,7 +161,7 @@ impl<'a> WorkerPool<'a> {
         Ok(Self { workload, workers, cores })
     }
 
-    /// Some slices on `cpus`, which must have workers.
+    /// Runs some slices on `cpus`, which must have workers.
     pub(crate) fn run_group(
         &self,
         cpus: &[u32],
@@ -186,7 +186,7 @@ impl<'a> WorkerPool<'a> {
         let threads = thread_group::run(cpus, |member| {
             let present = Present(&shared);
             let worker = self.workers.get(&member.cpu)?;
-            // No other thread uses this CPU's worker; a panicked one has lost only its own results.
+            // No other thread uses this CPU's worker; a panicked thread loses only its own results.
             let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
             worker.join(Group { cpus, index: member.index });
             let parts = plan.work(member, worker.as_mut(), &shared);
@@ -224,7 +224,7 @@ impl<'a> WorkerPool<'a> {
     /// Sums up one slice of all threads; `None` if there was no time in which all worked.
     fn slice(&self, parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
-        // Cycles of this work: without those of other tasks on the same CPU.
+        // Cycles of this work, without those of other tasks on the same CPU.
         let cycles: f64 = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).sum();
         let moved: Vec<f64> = parts.iter().map(|part| (part.clock.1 / part.clock.0 - 1.0).abs()).collect();
         let mut marks: BTreeSet<Mark> = parts.iter().flat_map(|part| part.marks.iter().copied()).collect();
@@ -246,18 +246,18 @@ impl<'a> WorkerPool<'a> {
     }
 }
 
-/// How the threads of a visit work.
+/// The plan for the threads of a visit.
 struct Plan<'a> {
     budget: TimeBudget,
     /// Whether some of them share a core.
     siblings: bool,
-    /// Whether a round is done before the start.
+    /// Whether a warm-up round is done before the start.
     warm_up: bool,
     stop: &'a Stop,
 }
 
 impl Plan<'_> {
-    /// All slices of one thread, by their numbers.
+    /// All slices of one thread, in order.
     fn work(&self, member: Member, worker: &mut dyn Worker, shared: &Shared) -> Vec<Option<Part>> {
         let mut parts: Vec<Option<Part>> = (0..self.budget.most).map(|_| None).collect();
         if self.warm_up {
@@ -269,7 +269,7 @@ impl Plan<'_> {
         member.wait();
         let mut next = 0;
         loop {
-            // A late thread joins the others at their slice.
+            // A late thread joins the others in their current slice.
             let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
             let over = number >= self.budget.least && Instant::now() >= self.budget.deadline;
             let given_up = shared.given_up.load(Ordering::SeqCst);
@@ -283,7 +283,7 @@ impl Plan<'_> {
             let counted =
                 counters.as_ref().zip(counts).map(|(counters, before)| counters.read().since(&before));
             if self.siblings {
-                // A still working sibling would slow this one's chain of adds down.
+                // A sibling that is still working would slow down this thread's chain of adds.
                 shared.left[number].fetch_add(1, Ordering::SeqCst);
                 let wait = Instant::now();
                 while shared.left[number].load(Ordering::SeqCst) < shared.alive.load(Ordering::SeqCst)
@@ -306,7 +306,7 @@ impl Plan<'_> {
         parts
     }
 
-    /// Works until this thread has had its share, and continues until all have.
+    /// Works until this thread has completed its share, and continues until all threads have.
     fn slice(
         &self,
         member: Member,
@@ -332,7 +332,7 @@ impl Plan<'_> {
             }
             let had_its_share = match self.budget.length {
                 SliceLength::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
-                // Shares of a pass add up to it but for rounding.
+                // Shares of a pass add up to the pass, except for rounding.
                 SliceLength::Work(work) => done >= work * (1.0 - 1e-9),
             };
             if had_its_share && own_end.is_none() {
@@ -341,7 +341,7 @@ impl Plan<'_> {
             }
             let all_had =
                 shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
-            // A missing thread (it could not be started, its CPU sleeps) does not hold the others up for ever.
+            // A missing thread (which could not be started, or whose CPU is idle) does not block the others forever.
             let impatient = own_end.is_some_and(|end| elapsed > end * 3 + PATIENCE);
             if impatient && !all_had {
                 shared.given_up.store(true, Ordering::SeqCst);
@@ -376,7 +376,7 @@ impl Usage {
         }
         let wall = self.at.duration_since(before.at).as_secs_f64();
         let on_cpu = match (before.on_cpu, self.on_cpu) {
-            // A clock of whole ticks could show 0.
+            // A clock that counts whole ticks could show 0.
             (Some(then), Some(now)) if now > then => ((now - then) / 1e9).min(wall),
             _ => wall,
         };
@@ -391,8 +391,8 @@ fn median(values: &[f64]) -> f64 {
     record::Summary::from_samples(values).median
 }
 
-/// The kernel counts incidents over the whole visit: they are attributed to the slices that lost speed, those 2 % below
-/// the best, or to the slowest if none lost that much.
+/// Attributes incidents, which the kernel counts over the whole visit, to the slices that lost speed: those at least 2
+/// % below the best, or the slowest one if no slice lost that much.
 fn blame(slices: &mut [Slice], happened: &[Mark]) {
     if happened.is_empty() {
         return;
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn ipc_is_over_the_cycles_that_a_thread_had() {
-        // Half of its second was another task's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
+        // Another task used half of its second: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
         let slice = workers().slice(vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
         assert_eq!(slice.ipc, Some(5.0));
     }
@@ -444,7 +444,7 @@ mod tests {
         let marked = |parts| workers().slice(parts).unwrap().marks.contains(&Mark::ClockMoved);
         assert!(marked(parts));
         assert!(!marked(steady(5)));
-        // All by a little: the machine's turbo declined.
+        // All slices lost a little: the machine's turbo clock declined.
         let all = (0..5).map(|_| part(1.0, (3.0, 2.95), 1.0)).collect();
         assert!(marked(all));
     }

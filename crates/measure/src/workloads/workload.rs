@@ -15,26 +15,26 @@ pub(crate) struct Definition {
     /// One unit of work: "primes below 1,000,000 counted", or "B" for bytes. Throughput is units per second, and records
     /// of the same work are comparable.
     pub work: Template,
-    /// Whether the time of a unit is reported: a natural pass.
+    /// Whether a unit is a natural pass, whose time is reported.
     pub pass: bool,
-    /// Memory of one thread, bytes, without the [`ArrayPool`].
+    /// Memory per thread, bytes, without the [`ArrayPool`].
     pub bytes: u64,
     /// Whether it walks the arrays of the [`ArrayPool`].
     pub streams: bool,
-    /// Whether its round is a whole pass, which may take a second and cannot be interrupted.
+    /// Whether a round is a whole pass, which may take a second and cannot be interrupted.
     pub indivisible: bool,
 }
 
 impl Definition {
-    /// For a loop in registers that can be interrupted.
+    /// The definition of an interruptible loop that uses only registers.
     pub(crate) fn new(name: &'static str, work: Template) -> Self {
         Self { name, work, pass: false, bytes: 0, streams: false, indivisible: false }
     }
 }
 
-/// Something with a known amount of work that can be run on any number of CPUs.
+/// A known amount of work that can be run on any number of CPUs.
 pub(crate) trait Workload: Sync {
-    /// What it is.
+    /// Its definition.
     fn definition(&self) -> Definition;
 
     /// Its name.
@@ -47,16 +47,16 @@ pub(crate) trait Workload: Sync {
         None
     }
 
-    /// Whether it can run here; the error says why not.
+    /// Whether it can run here; if not, the error contains the reason.
     fn usable(&self) -> Result<(), Unavailable> {
         Ok(())
     }
 
-    /// Creates a thread's data. Called on that thread, pinned, so that its memory is on its node.
+    /// Creates a thread's data. Called on that thread after it was pinned, so that the memory is on its node.
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable>;
 }
 
-/// Where a worker will work.
+/// The site of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// Its CPU, to which the thread is pinned.
@@ -77,18 +77,18 @@ pub(crate) trait Worker: Send {
         let _ = group;
     }
 
-    /// Does a short portion of work, well below 1 ms if the work can be split, and returns its amount.
+    /// Does a short piece of work, well below 1 ms if the work can be split, and returns its amount.
     fn round(&mut self) -> f64;
 
     /// Compares the results so far with the known ones, outside the timed window. An error means that this machine computes incorrectly.
     fn verify(&mut self) -> Result<(), WrongResult>;
 }
 
-/// How long a round of a loop should take: long compared with the overhead between two rounds (reading the clock, 25
-/// ns, and some hundred instructions), short compared with a slice.
+/// Duration of a round of a loop: long compared with the overhead between two rounds (reading the clock, 25 ns, and
+/// some hundred instructions), short compared with a slice.
 const ROUND_SECONDS: f64 = 500e-6;
 
-/// The number of iterations of `run` per round, by trials.
+/// Determines the number of iterations of `run` per round by trial.
 pub(super) fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
     let mut time = |n: u64| time_ns(|| run(n)) / 1e9;
     let mut n = 16;

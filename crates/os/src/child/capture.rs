@@ -1,4 +1,4 @@
-//! A child's captured output: read without blocking, bounded in size, and counted completely.
+//! A child's captured output, which is read without blocking, limited in size, and counted completely.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Reads from `pipe`, which does not block, and captures `limit` bytes.
+    /// Reads from the non-blocking `pipe` and captures up to `limit` bytes.
     pub(crate) fn new(pipe: OwnedFd, limit: usize) -> Self {
         Self {
             pipe: Some(File::from(pipe)),
@@ -33,7 +33,7 @@ impl Captured {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Reads what is available, at most a few MiB, so that a child that prints endlessly does not block us.
+    /// Reads the available data, at most a few MiB, so that a child that prints endlessly does not block us.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0u8; 65_536];
         for _ in 0..64 {
@@ -53,13 +53,13 @@ impl Captured {
         let room = self.half.saturating_sub(self.first.len()).min(bytes.len());
         self.first.extend_from_slice(&bytes[..room]);
         let rest = &bytes[room..];
-        // Only what can still be among the last bytes goes in.
+        // Only data that can still be among the last bytes is stored.
         self.last.extend(&rest[rest.len().saturating_sub(self.half)..]);
         let excess = self.last.len().saturating_sub(self.half);
         self.last.drain(..excess);
     }
 
-    /// The captured text: if bytes in the middle were left out, a line gives their number.
+    /// The captured text. If bytes in the middle were omitted, a line there states how many.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.first);
         let last = std::mem::take(&mut self.last);
@@ -105,7 +105,7 @@ mod tests {
             parts in proptest::collection::vec(proptest::collection::vec(1u8..9, 0..90), 0..8),
         ) {
             let (text, _) = kept(limit, &parts);
-            // The numbers below 9 are output; the line in between has none of them but its line ends.
+            // Bytes below 9 are output; the inserted line contains none of them except its line ends.
             prop_assert!(text.iter().filter(|byte| **byte < 9).count() <= limit + 1);
         }
     }

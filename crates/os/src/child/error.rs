@@ -1,18 +1,18 @@
-//! Why a command could not be started, in one line with the remedy.
+//! The reason why a command could not be started, in one line, with the remedy.
 
 use std::io;
 
 use rustix::io::Errno;
 
-/// Why a command could not be started.
+/// The reason why a command could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpawnError {
-    /// There is no such program.
+    /// The program does not exist.
     #[error("{program:?}: command not found; {}", hint.way_out(program))]
     NotFound {
         /// As given.
         program: String,
-        /// What is known about the name.
+        /// Details about the name.
         hint: Hint,
     },
     /// The file exists, but cannot be run.
@@ -20,7 +20,7 @@ pub enum SpawnError {
     NotExecutable {
         /// The file.
         program: String,
-        /// Why.
+        /// The reason.
         why: NotExecutable,
     },
     /// Another obstacle.
@@ -28,76 +28,75 @@ pub enum SpawnError {
     Other {
         /// As given.
         program: String,
-        /// What.
+        /// The obstacle.
         why: Obstacle,
     },
 }
 
-/// What is known about the name of a missing program.
+/// Details about the name of a missing program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// The command has no name.
     Empty,
     /// A path without a file.
     NoSuchFile,
-    /// A whole line for a shell.
+    /// A whole shell command line.
     ShellLine,
     /// A shell builtin.
     ShellBuiltin,
-    /// The child's folder has such a file, but it is not on PATH.
+    /// The file exists in the child's directory, which is not on PATH.
     InThisFolder,
-    /// No folder of PATH has it.
+    /// No directory on PATH contains it.
     NotOnPath,
 }
 
-/// Why an existing file cannot be run.
+/// The reason why an existing file cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExecutable {
-    /// A folder.
+    /// It is a directory.
     #[error("it is a directory")]
     Folder,
     /// This user may not execute this file.
-    #[error("not executable for this user; chmod +x {0}, or name its interpreter before it")]
+    #[error("not executable by this user; run chmod +x {0}, or put its interpreter before it")]
     NoPermission(String),
-    /// The interpreter that its first line names is missing.
+    /// The interpreter specified in its first line is missing.
     #[error("its interpreter {0:?} is missing: install it")]
     NoInterpreter(String),
     /// A binary whose loader is missing.
     #[error("its loader is missing: built for another system")]
     NoLoader,
-    /// A binary for other processors.
+    /// A binary for a different architecture.
     #[error("not a program for this CPU architecture")]
     OtherArchitecture,
-    /// The system forbids to execute it.
+    /// The system forbids executing it.
     #[error("{0}: its file system may be mounted noexec")]
     Forbidden(Errno),
-    /// The system does not show it.
+    /// The system does not allow reading it.
     #[error("{0}")]
     Unreadable(Errno),
 }
 
-/// What prevents a program from starting.
+/// An obstacle to starting a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Its folder cannot be entered.
+    /// Its working directory cannot be entered.
     #[error("cannot enter its working directory: {0}")]
     Folder(Errno),
-    /// There are no such CPUs, or none of them is online and allowed.
+    /// The CPUs do not exist, or none of them is online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
     /// It cannot be pinned to these CPUs.
     #[error("cannot be pinned to CPU {0}: {1}")]
     Affinity(String, Errno),
-    /// The kernel or a sandbox binds no memory.
+    /// The kernel or a sandbox refuses to bind memory.
     #[error(
-        "its memory cannot be bound to NUMA nodes: this kernel or sandbox refuses it (docker: --cap-add \
-         SYS_NICE)"
+        "its memory cannot be bound to NUMA nodes: refused by this kernel or sandbox (docker: --cap-add SYS_NICE)"
     )]
     MemoryPolicyRefused,
     /// Its memory cannot be bound to the nodes.
     #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
     Memory(Errno),
-    /// Its input and outputs cannot be connected.
+    /// Its standard input or outputs cannot be connected.
     #[error("its input and output cannot be connected: {0}")]
     Streams(Errno),
     /// Arguments and environment exceed the kernel's limit.
@@ -106,24 +105,24 @@ pub enum Obstacle {
     /// Its file is open for writing.
     #[error("its file is open for writing (ETXTBSY); try again")]
     BeingWritten,
-    /// The limit of processes is reached.
+    /// The process limit is reached.
     #[error("no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)")]
     TooManyProcesses,
-    /// The limit of open files is reached.
+    /// The open-file limit is reached.
     #[error("no more open files are allowed; raise the limit (ulimit -n)")]
     TooManyFiles,
-    /// Something else that the system refuses.
+    /// Any other system error.
     #[error("{0}")]
     System(Errno),
 }
 
-/// The error number; for an error of the standard library, that of the rejected request.
+/// The error number. Errors that the standard library itself creates are mapped to the corresponding number.
 pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::INVAL)
 }
 
 impl From<&io::Error> for Obstacle {
-    /// Which limit is reached, if any.
+    /// The limit that is reached, if any.
     fn from(error: &io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EAGAIN) => Obstacle::TooManyProcesses,
@@ -134,7 +133,7 @@ impl From<&io::Error> for Obstacle {
 }
 
 impl SpawnError {
-    /// The exit code that shells, env and timeout have for it: 127 not found, 126 not executable.
+    /// The exit code that shells, env and timeout use for it: 127 for not found, 126 for not executable.
     pub fn code(&self) -> u8 {
         match self {
             SpawnError::NotFound { .. } => 127,
@@ -142,7 +141,7 @@ impl SpawnError {
         }
     }
 
-    /// The same, with another name for the program.
+    /// The same error with another program name.
     pub fn with_program(mut self, name: &str) -> Self {
         match &mut self {
             SpawnError::NotFound { program, .. }
@@ -160,8 +159,8 @@ impl Hint {
             Hint::NoSuchFile => "there is no such file: check the path".to_owned(),
             Hint::ShellLine => "a shell command line needs a shell: -- sh -c 'LINE'".to_owned(),
             Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
-            Hint::InThisFolder => format!("the current directory has one: -- ./{program}"),
-            Hint::NotOnPath => "not on PATH: install it, or give its path".to_owned(),
+            Hint::InThisFolder => format!("found in the current directory: -- ./{program}"),
+            Hint::NotOnPath => "not on PATH: install it, or specify its path".to_owned(),
         }
     }
 }

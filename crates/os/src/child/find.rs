@@ -1,4 +1,4 @@
-//! Finds the program of a command, as a shell would, or the reason for its absence.
+//! Finds the program of a command, as a shell would, or the reason why it cannot be found.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Hint, NotExecutable, SpawnError, errno};
 
-/// The default search path without PATH: execvp's own (confstr _CS_PATH).
+/// The default search path if PATH is unset, as in execvp (confstr _CS_PATH).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// A program that can be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Its file, relative to the child's folder if it was given so.
+    /// Its file, relative to the child's directory if a relative path was specified.
     pub path: PathBuf,
-    /// Whether it is neither a binary nor names an interpreter: shells and execvp hand such a file to `sh`.
+    /// Whether it is a script without a `#!` line. Shells and execvp run such a file with `sh`.
     pub script: bool,
 }
 
-/// Finds the program `name` in `path` (the child's PATH), for a child that starts in `folder`.
+/// Finds the program `name` in `path` (the child's PATH) for a child whose working directory is `folder`.
 pub(crate) fn find_program(
     name: &OsStr,
     path: Option<&OsStr>,
@@ -33,7 +33,7 @@ pub(crate) fn find_program(
     let candidates: Vec<PathBuf> = if is_path {
         vec![PathBuf::from(name)]
     } else {
-        // An empty entry is the current folder.
+        // An empty entry means the current directory.
         let place = |place: PathBuf| if place.as_os_str().is_empty() { PathBuf::from(".") } else { place };
         let places = std::env::split_paths(path.unwrap_or(OsStr::new(DEFAULT_PATH)));
         places.map(|entry| place(entry).join(name)).collect()
@@ -53,7 +53,7 @@ pub(crate) fn find_program(
     })
 }
 
-/// Rejects a file that cannot be run, with the reason; without a reason if it is missing.
+/// Rejects a file that cannot be run, with the reason; if the file is missing, without a reason.
 fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,
@@ -68,13 +68,13 @@ fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     Err(Some(NotExecutable::NoPermission(file.display().to_string())))
 }
 
-/// Whether a file that may be executed is neither an ELF binary nor begins with `#!`.
+/// Whether an executable file neither is an ELF binary nor begins with `#!`.
 fn is_script(file: &Path) -> bool {
     let mut head = [0u8; 4];
     let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut head));
     match read {
         Ok(count) => !(head[..count].starts_with(b"\x7fELF") || head[..count].starts_with(b"#!")),
-        // A program that may be run but not read is a binary.
+        // A program that may be executed but not read is treated as a binary.
         Err(_) => false,
     }
 }
@@ -85,7 +85,7 @@ const BUILTINS: &[&str] = &[
     "set", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait", "while",
 ];
 
-/// What is known about a name that is not on PATH.
+/// Details about a name that is not on PATH.
 fn find_hint(name: &OsStr, folder: Option<&Path>) -> Hint {
     let text = name.to_string_lossy();
     if text.contains(|c: char| c.is_whitespace() || "|&;<>()$`\"'*?".contains(c)) {
@@ -99,7 +99,7 @@ fn find_hint(name: &OsStr, folder: Option<&Path>) -> Hint {
     }
 }
 
-/// The interpreter that the first line of a script names.
+/// The interpreter specified in the first line of a script.
 pub(crate) fn read_interpreter(file: &Path) -> Option<String> {
     let mut head = [0u8; 256];
     let count = std::fs::File::open(file).ok()?.read(&mut head).ok()?;
@@ -108,7 +108,7 @@ pub(crate) fn read_interpreter(file: &Path) -> Option<String> {
     name.split_whitespace().next().map(str::to_owned)
 }
 
-/// The value of a variable in a child's environment: the last of `more`, else ours.
+/// The value of a variable in a child's environment: the last one in `more`, otherwise ours.
 pub(crate) fn read_variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
     let own = more.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     own.or_else(|| std::env::var_os(name))

@@ -1,5 +1,5 @@
-//! Cleans up if this process is killed before it can do so itself: a separate process waits for it to exit, then ends the processes that it started
-//! and removes the run's directory.
+//! Cleans up if this process is killed before it can do so itself: a separate process waits for it to exit, then
+//! terminates the processes that it started and removes the run's directory.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -13,32 +13,34 @@ use super::tree;
 use crate::guardian::{Guardian, Lifeline, Message};
 use crate::procfs;
 
-/// The guard's own name in the kernel.
+/// The guard's process name in the kernel.
 const NAME: &CStr = c"linespeed-guard";
 
-/// Maximum number of searches for processes of the run, so that one that forks endlessly is not pursued forever.
+/// Maximum number of searches for processes of the run, so that the search ends even if a process forks endlessly.
 const LOOKS: usize = 100;
 
 /// The pause between two searches.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Restores the machine's settings, and must outlive everything: the guardian of `linespeed quiet`.
+/// The guardian of `linespeed quiet`. It restores the machine's settings and must outlive all other processes.
 const QUIET: &[u8] = b"linespeed-quiet";
 
-/// Waits for our end while it lives. Made before anything is started and dropped after everything has ended.
+/// A guard that waits for this process to end. It is created before anything is started and dropped after everything
+/// has ended.
 #[derive(Debug)]
 pub struct Guard {
     token: String,
-    /// Identifies processes that no longer have the variable.
+    /// Identifies processes that no longer have the environment variable.
     mark: Option<Mark>,
-    /// What it removes.
+    /// The directory that it removes.
     folder: Option<PathBuf>,
-    /// The guardian, once requested; `None` if that was not possible.
+    /// The guardian, once it was requested; `None` if it could not be started.
     posted: OnceCell<Option<Guardian>>,
 }
 
 impl Guard {
-    /// Posts a guard over the processes of this run and its `folder`. If that is impossible (this process already has threads, or is the init of
+    /// Starts a guard for the processes of this run and its
+    /// `folder`. If that is impossible (this process already has threads, or is the init of
     /// its namespace), there is no guard, which matters only after a `kill -9` of this process.
     pub fn new(folder: Option<&Path>) -> Self {
         let guard = Self::prepared(folder);
@@ -46,7 +48,7 @@ impl Guard {
         guard
     }
 
-    /// A guard that has not started yet. It recognizes everything started from now on.
+    /// A guard that has not been started yet. It recognizes every process started from now on.
     pub fn prepared(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), clock_ns());
         let mark = Mark::new();
@@ -57,7 +59,8 @@ impl Guard {
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
-    /// Posts it, as [`Guard::new`] does, if it is not posted. A child waiting at its gate has left nothing to clean up.
+    /// Starts the guard, as [`Guard::new`] does, unless it already runs. A child waiting at its gate leaves nothing to
+    /// clean up.
     pub fn post(&self) {
         self.posted.get_or_init(|| {
             let guardian = post(&self.token, self.mark, self.folder.as_deref());
@@ -68,12 +71,12 @@ impl Guard {
         });
     }
 
-    /// What each process of the run must have in its environment.
+    /// The environment variable that each process of the run must have.
     pub fn variable(&self) -> (OsString, OsString) {
         (VARIABLE.into(), self.token.clone().into())
     }
 
-    /// Informs the guard that everything has ended; dropping it waits for the guard's own end.
+    /// Informs the guard that everything has ended. Dropping the value waits for the guard to exit.
     pub fn dismiss(&self) {
         if let Some(Some(guardian)) = self.posted.get() {
             guardian.dismiss();
@@ -97,7 +100,7 @@ impl Drop for Guard {
     }
 }
 
-/// Posts it: the guardian of these processes.
+/// Starts the guardian of these processes.
 fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardian> {
     let work = |lifeline: &Lifeline| {
         let mut adopted = Vec::new();
@@ -116,21 +119,22 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
     if let (Some(run), Ok(tell)) = (runs.iter_mut().find(|run| run.token == token), guardian.teller()) {
         run.tell = Some(Box::new(tell));
     }
-    // Not something that a command left behind.
+    // So that it does not count as left behind by a command.
     tree::register(guardian.pid(), true);
     Some(guardian)
 }
 
-/// Ends the run's processes, including those adopted from it (PID and start time), and removes its folder.
+/// Ends the run's processes, including those adopted from it (PID and start time), and removes its directory.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
-    // Also all descendants of those with a mark: a process that has lost every mark is known by its parent, even if that has ended.
+    // Also all descendants of marked processes: a process that has lost every mark is identified through its parent,
+    // even if that has ended.
     let mut doomed = tree::Doomed::of(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));
         let found: Vec<i32> = doomed.running().into_iter().filter(|pid| !is_a_guardian(*pid)).collect();
         for pid in &found {
-            // SAFETY: takes numbers.
+            // SAFETY: the call only takes integers.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
         }
         quiet = if found.is_empty() { quiet + 1 } else { 0 };
@@ -147,13 +151,13 @@ fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: O
 /// Processes with this token in their environment, or with this mark.
 fn processes_of_run(token: &str, mark: Option<Mark>) -> Vec<i32> {
     let me = std::process::id() as i32;
-    // An ended process keeps its limits until its end is collected.
+    // An ended process keeps its limits until it is reaped.
     let is_ours = |pid: &i32| *pid != me && mark::is_of_run(*pid, token, mark) && !tree::has_ended(*pid);
     procfs::numbers("/proc").filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
 }
 
-/// Whether a process is the guard of a linespeed that ran below this one, with its own work and a later end, or a guardian. Any program can
-/// have their names; the program file decides.
+/// Whether a process is a guardian, or the guard of a nested linespeed, which has its own work and ends later. Any
+/// program can use their names, so the executable file is compared.
 fn is_a_guardian(pid: i32) -> bool {
     let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     let program = |process: &str| {

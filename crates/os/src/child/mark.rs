@@ -1,5 +1,5 @@
-//! A number that every process of a run inherits and cannot lose accidentally: programs started with an empty environment, in a new session, or
-//! by sudo still have it.
+//! A number that every process of a run inherits and cannot lose accidentally. Programs started with an empty
+//! environment, in a new session, or by sudo keep it.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,28 +7,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limits that hold it, each with its line of /proc/PID/limits: on file locks and on resident memory, which Linux stores and passes on,
-/// but has not enforced since 2.4 (getrlimit(2)). A program that sets one of them still has the other.
+/// The limits that store the number, each with its line in /proc/PID/limits: file locks and resident memory. Linux
+/// stores and inherits them, but has not enforced them since 2.4 (getrlimit(2)). If a program sets one of them, the
+/// other remains.
 const LIMITS: [(Resource, &str); 2] =
     [(Resource::Locks, "Max file locks"), (Resource::Rss, "Max resident set")];
 
-/// Minimum of our numbers: as a limit, effectively unlimited.
+/// The smallest number used: as a limit, it is effectively unlimited.
 const LEAST: u64 = 1 << 62;
 
-/// The variable that identifies processes of a run, however far they forked away.
+/// The environment variable that identifies all processes of a run, including daemonized ones.
 pub(super) const VARIABLE: &str = "LINESPEED_RUN";
 
-/// What identifies a run of this process, and who must be notified of processes it left behind.
+/// The identity of a run of this process, and the callback for processes that the run left behind.
 pub(super) struct KnownRun {
     pub(super) token: String,
     pub(super) mark: Option<Mark>,
-    /// Sends the PID of a process to the guard.
+    /// Sends a PID to the guard.
     pub(super) tell: Option<Box<dyn Fn(i32) + Send>>,
-    /// Those already sent, by PID and start time.
+    /// Processes already sent, by PID and start time.
     pub(super) known: HashSet<(i32, u64)>,
 }
 
-/// Maximum number of PIDs sent to a guard: its pipe can hold them even if the guard does not read.
+/// Maximum number of PIDs sent to a guard: its pipe has room for them even if the guard does not read.
 const MOST_KNOWN: usize = 8192;
 
 /// The runs of this process.
@@ -38,8 +39,8 @@ pub(super) fn runs() -> MutexGuard<'static, Vec<KnownRun>> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notifies the guards of processes that this one has adopted: when it is killed they become init's, and those with neither variable nor
-/// limit cannot be identified otherwise.
+/// Notifies the guards of processes that this process has adopted. If this process is killed, init adopts them, and
+/// processes with neither variable nor limit can no longer be identified.
 pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     for run in runs().iter_mut() {
         let Some(tell) = &run.tell else { continue };
@@ -66,20 +67,20 @@ pub(super) fn is_of_run(pid: i32, token: &str, mark: Option<Mark>) -> bool {
         || mark.is_some_and(|mark| mark.is_in(&limits))
 }
 
-/// A number in soft limits that nothing enforces.
+/// A number stored in soft limits that Linux does not enforce.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     number: u64,
     before: [Rlimit; 2],
 }
 
-/// A number that no other run has at the same time: the clock.
+/// The time, as a number that no other concurrent run uses.
 pub(super) fn clock_ns() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
 impl Mark {
-    /// The mark of this run; lowered limits cannot hold it. `None` if all are lowered.
+    /// The mark of this run. Limits that were lowered cannot store it; `None` if all were lowered.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
         let before = LIMITS.map(|(limit, _)| getrlimit(limit));
@@ -89,7 +90,7 @@ impl Mark {
             .then_some(Self { number, before })
     }
 
-    /// Marks this process, and so everything it starts from now on.
+    /// Marks this process and everything it starts from now on.
     pub(crate) fn set(&self) {
         set(&self.before.map(|before| Rlimit { current: Some(self.number), ..before }));
     }
@@ -99,7 +100,7 @@ impl Mark {
         set(&self.before);
     }
 
-    /// Whether a process has it, from the text of its /proc/PID/limits.
+    /// Whether a process has this mark, according to its /proc/PID/limits.
     pub(crate) fn is_in(&self, limits: &str) -> bool {
         let holds = |text: &str| {
             let number = text.split_whitespace().next()?;
@@ -110,7 +111,7 @@ impl Mark {
     }
 }
 
-/// If one is refused, the other and the environment still identify the run.
+/// If setting one limit fails, the other limit and the environment still identify the run.
 fn set(limits: &[Rlimit; 2]) {
     for ((limit, _), value) in LIMITS.iter().zip(limits) {
         let _ = setrlimit(*limit, *value);

@@ -1,11 +1,12 @@
-//! Measured commands: started, observed and waited for, with everything that they start themselves.
+//! Starts, observes and waits for measured commands and all their descendants.
 //!
-//! No child outlives this process: each dies with the thread that started it (PR_SET_PDEATHSIG); what forks away is
-//! adopted (PR_SET_CHILD_SUBREAPER), waited for and counted; and [`Child::end`], which dropping also calls, ends the
-//! whole tree. After a `kill -9` of this process its [`Guard`], if one was posted, ends what forked away.
+//! No child outlives this process. Each is killed when the thread that started it exits (PR_SET_PDEATHSIG). Daemonized
+//! descendants are adopted (PR_SET_CHILD_SUBREAPER), waited for and counted. [`Child::end`], which is also called on
+//! drop, ends the whole tree. After a `kill -9` of this process, its [`Guard`], if one was started, ends the daemonized
+//! descendants.
 //!
-//! Start children from a thread that outlives them. Everything this process starts must be started here, since unknown
-//! children count as left behind by a command.
+//! Start children from a thread that outlives them. All processes must be started through this module, because unknown
+//! children are treated as left behind by a command.
 
 mod capture;
 mod error;

@@ -1,20 +1,20 @@
-//! How a child ended, and its resource usage.
+//! The exit of a child, and its resource usage.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::tree::Process;
 
-/// How a child ended.
+/// The exit of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal that we did not send.
+    /// It was killed by a signal that we did not send.
     Signal(i32),
-    /// It exceeded its time limit, and was ended.
+    /// It exceeded its time limit and was terminated.
     TimedOut,
-    /// We got this signal, and ended it.
+    /// We received this signal and terminated it.
     Stopped(i32),
 }
 
@@ -37,44 +37,45 @@ impl fmt::Display for Exit {
         match self {
             Exit::Code(code) => write!(f, "exited with code {code}"),
             Exit::Signal(libc::SIGKILL) => {
-                f.write_str("was killed (signal 9), perhaps because memory ran out")
+                f.write_str("was killed (signal 9), possibly because memory ran out")
             }
-            Exit::Signal(signal) => write!(f, "was ended by signal {signal}"),
+            Exit::Signal(signal) => write!(f, "was terminated by signal {signal}"),
             Exit::TimedOut => f.write_str("took too long"),
             Exit::Stopped(signal) => write!(f, "was stopped by signal {signal}"),
         }
     }
 }
 
-/// The end of a child and of everything it started.
+/// The outcome of a child and of everything that it started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// How the child itself ended.
+    /// The exit of the child itself.
     pub exit: Exit,
-    /// Time from its release to the end of the last process waited for.
+    /// Time from its release until the last awaited process ended.
     pub wall: Duration,
-    /// The maximum error of `wall`: the time for which this process was stopped or had no CPU when it should have checked for the end.
+    /// The maximum error of `wall`: the time for which this process was stopped or waited for a CPU when it should have
+    /// detected the end.
     pub late: Duration,
-    /// What it used, including all awaited processes.
+    /// Resource usage of the child and all awaited processes.
     pub usage: Usage,
-    /// Processes that outlived the child itself: it forked into the background. They were waited for.
+    /// Background processes that outlived the child. They were waited for.
     pub left: Vec<Process>,
 }
 
 /// Resource usage of processes, from the kernel's accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Seconds of CPU in user mode.
+    /// CPU time in user mode, seconds.
     pub user: f64,
-    /// Seconds of CPU in the kernel.
+    /// CPU time in the kernel, seconds.
     pub system: f64,
     /// Page faults without I/O.
     pub minor_faults: u64,
     /// Page faults that waited for a disk.
     pub major_faults: u64,
-    /// Voluntary context switches: a thread waited.
+    /// Voluntary context switches, in which a thread waited.
     pub voluntary_switches: u64,
-    /// Involuntary context switches: a thread lost its CPU.
+    /// Involuntary context switches, in which a thread lost its CPU.
     pub involuntary_switches: u64,
     /// Bytes read from disks.
     pub read_bytes: u64,
@@ -93,7 +94,7 @@ impl From<&libc::rusage> for Usage {
             major_faults: count(usage.ru_majflt),
             voluntary_switches: count(usage.ru_nvcsw),
             involuntary_switches: count(usage.ru_nivcsw),
-            // In blocks of 512 bytes, for every file system.
+            // Counted in blocks of 512 bytes, for every file system.
             read_bytes: count(usage.ru_inblock).saturating_mul(512),
             // Linux counts it in KiB.
             max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
@@ -102,7 +103,7 @@ impl From<&libc::rusage> for Usage {
 }
 
 impl Usage {
-    /// Adds another process's usage: sums, and the larger memory.
+    /// Adds another process's usage: the sum of each counter, and the larger peak memory.
     pub fn add(&mut self, other: &Usage) {
         self.user += other.user;
         self.system += other.system;
@@ -116,7 +117,7 @@ impl Usage {
 }
 
 impl Ended {
-    /// For an end that could not be observed.
+    /// The outcome if the end could not be observed.
     pub(super) fn unknown() -> Self {
         let (wall, late) = (Duration::ZERO, Duration::ZERO);
         Self { exit: Exit::Code(-1), wall, late, usage: Usage::default(), left: Vec::new() }

@@ -15,9 +15,9 @@ pub struct Child {
     pub(super) pid: i32,
     pub(super) own_group: bool,
     pub(super) program: OsString,
-    /// What a gated child waits for.
+    /// The pipe on which a gated child waits.
     pub(super) gate: Option<PipeWriter>,
-    /// The pipe on which it reports why its program could not be started.
+    /// The pipe on which the child reports why its program could not be started.
     pub(super) report: Option<Reports>,
     pub(super) failed: Option<SpawnError>,
     pub(super) stdout: Option<Captured>,
@@ -27,7 +27,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Its process number.
+    /// Its PID.
     pub fn pid(&self) -> i32 {
         self.pid
     }

@@ -10,7 +10,7 @@ use super::error::{NotExecutable, Obstacle, SpawnError};
 use super::find;
 use super::start::Step;
 
-/// Our end of a child's report pipe, with the data needed to explain an error.
+/// This process's end of a child's report pipe, with the data needed to explain an error.
 #[derive(Debug)]
 pub(super) struct Reports {
     pub(super) pipe: PipeReader,
@@ -19,7 +19,8 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Waits for a child's report on its start: `None` when it reaches its gate or its program runs, and the pipe is closed.
+    /// Waits for a child's report on its start. `None` if it reached its gate, or its program runs and the pipe is
+    /// closed.
     pub(super) fn read_failure(&self, program: &OsStr) -> Option<SpawnError> {
         let mut numbers = [[0u8; 4]; 2];
         (&self.pipe).read_exact(numbers.as_flattened_mut()).ok()?;

@@ -1,4 +1,4 @@
-//! Starts a child, and reports whether it could be started.
+//! Starts a child and reports whether it could be started.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,33 +16,34 @@ use super::spec::{Input, Output, Spec};
 use super::start::{Descriptors, Plan, fork_child};
 use super::{find, tree, wait};
 
-/// One child is started at a time: another one would keep our ends of its pipes open.
+/// Children are started one at a time: a second one would inherit our ends of the first one's pipes.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Child {
-    /// Starts a child. With a gate, it stops before starting its program, when everything else is prepared; otherwise the program runs.
+    /// Starts a child. With a gate, it pauses right before starting its program; otherwise the program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
         spawn(spec, &mut |_| ())
     }
 
-    /// Like [`Child::spawn`]; `beside` is called with its PID while the child is prepared, on another CPU if there is
-    /// one. It can attach counters that
-    /// must count from the program's start. A gated child has not passed its gate yet.
+    /// Like [`Child::spawn`], but also calls `beside` with the PID while the child sets itself up, on another CPU if
+    /// available. `beside` can attach counters that must count from the program's start. A gated child has not passed
+    /// its gate at that point.
     pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
         spawn(spec, beside)
     }
 
-    /// Lets a gated child start its program, and starts its time. It does not wait, so that many can start together; [`Child::started`] shows
-    /// whether the program could be started. Without a gate it does nothing.
+    /// Lets a gated child start its program, and starts its timer. It does not wait, so that many children can start
+    /// together; [`Child::started`] shows whether the program could be started. Without a gate, it does nothing.
     pub fn release(&mut self) {
         if let Some(mut gate) = self.gate.take() {
             self.started = Instant::now();
-            // If the child is gone, nobody reads it; SIGPIPE is ignored in every Rust program.
+            // If the child has exited, nothing reads it; SIGPIPE is ignored in every Rust program.
             let _ = gate.write_all(b"g");
         }
     }
 
-    /// Waits until the program runs, or returns why it could not be started (then the child has ended, with 127 or 126).
+    /// Waits until the program runs, or returns the reason why it could not be started. In that case, the child has
+    /// exited with 127 or 126.
     pub fn started(&mut self) -> Result<(), SpawnError> {
         if let Some(report) = self.report.take() {
             self.failed = report.read_failure(&self.program);
@@ -77,8 +78,8 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let started = Instant::now();
     let pid = fork_child(&plan).map_err(failed)?;
     if spec.own_group {
-        // The child does this as well: whichever is first, it is done before either continues.
-        // SAFETY: takes numbers.
+        // The child also does this: whichever is first, it is done before either continues.
+        // SAFETY: the call only takes integers.
         unsafe { libc::setpgid(pid, pid) };
     }
     tree::register(pid, spec.own_group);
@@ -116,7 +117,7 @@ fn open_null() -> io::Result<OwnedFd> {
     File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from)
 }
 
-/// The captured part of a stream, and the child's end of it; nothing for our own.
+/// The captured part of a stream and the child's end of the pipe; `None` for an inherited stream.
 fn open_output(output: Output) -> io::Result<(Option<Captured>, Option<OwnedFd>)> {
     Ok(match output {
         Output::Inherit => (None, None),

@@ -1,4 +1,4 @@
-//! What to start, and how.
+//! The specification of a child to start.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -6,14 +6,15 @@ use std::path::Path;
 
 use record::CpuList;
 
-/// What to start, and how.
+/// The specification of a child to start.
 #[derive(Debug, Default)]
 pub struct Spec<'a> {
     /// The program, a path or a name on PATH, and its arguments.
     pub argv: &'a [OsString],
-    /// The CPUs on which it may run, set before it starts; `None` for ours.
+    /// The CPUs on which it may run, set before it starts; `None` to inherit ours.
     pub cpus: Option<&'a CpuList>,
-    /// The source of its memory; `None` for the kernel's default policy, the node of the CPU that touches it first.
+    /// The NUMA nodes of its memory; `None` for the kernel's default policy, the node of the CPU that first touches a
+    /// page.
     pub memory: Option<Memory<'a>>,
     /// Its standard input.
     pub stdin: Input,
@@ -21,26 +22,26 @@ pub struct Spec<'a> {
     pub stdout: Output<'a>,
     /// Its standard error.
     pub stderr: Output<'a>,
-    /// Environment variables added to ours, or replacing them.
+    /// Environment variables that are added to ours or replace them.
     pub env: &'a [(OsString, OsString)],
-    /// The folder in which it starts; `None` for ours.
+    /// Its working directory; `None` to inherit ours.
     pub folder: Option<&'a Path>,
-    /// Whether it leads a separate process group, which Ctrl-C in the terminal does not reach. It also distinguishes processes that fork
-    /// away from one of several children.
+    /// Whether it leads a separate process group, which Ctrl-C in the terminal does not reach. With several children,
+    /// the group also shows which child left a daemonized process behind.
     pub own_group: bool,
-    /// Whether it stops just before its program until [`super::Child::release`]: this allows attaching counters, and starting copies
-    /// together.
+    /// Whether it pauses right before starting its program until [`super::Child::release`], to attach counters or to
+    /// start copies together.
     pub gate: bool,
 }
 
 impl<'a> Spec<'a> {
-    /// `argv` with our own input, outputs, folder and environment, started at once.
+    /// Runs `argv` immediately, with our own input, outputs, directory and environment.
     pub fn new(argv: &'a [OsString]) -> Self {
         Self { argv, ..Self::default() }
     }
 }
 
-/// The nodes of a child's memory.
+/// The NUMA nodes of a child's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory<'a> {
     /// The nodes.
@@ -49,30 +50,31 @@ pub struct Memory<'a> {
     pub interleave: bool,
 }
 
-/// What a child reads.
+/// A child's standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Input {
-    /// Our own input.
+    /// Inherited from this process.
     #[default]
     Inherit,
     /// Nothing.
     Null,
 }
 
-/// Where a child writes.
+/// The destination of a child's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Output<'a> {
-    /// To our own output.
+    /// Inherited from this process.
     #[default]
     Inherit,
     /// Nowhere.
     Null,
     /// To a file.
     File(&'a File),
-    /// To us. At most `limit` bytes are captured: the first and the last half of that. The rest is read and counted, so that the child
-    /// never waits for its reader and memory stays bounded. It is read while the child is waited for.
+    /// Captured by us. At most `limit` bytes are kept: half of them from the start and half from the end. The rest is
+    /// read and counted, so that the child never blocks and memory stays bounded. Output is read while waiting for the
+    /// child.
     Capture {
-        /// Captured bytes.
+        /// Maximum number of captured bytes.
         limit: usize,
     },
 }

@@ -1,7 +1,7 @@
 //! Starts a child, from the fork to the start of its program.
 //!
-//! It is forked here rather than by the standard library, which waits until the program runs and so has no room for a gate. Between the
-//! fork and the program it only makes system calls: the original may have threads.
+//! The child is forked here because the standard library waits until the program runs, which rules out a gate. Between
+//! fork and exec, the child only makes system calls, because the parent may have threads.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -13,7 +13,7 @@ use super::spec::Spec;
 use crate::error::OsError;
 use crate::memory;
 
-/// Steps at which a child can fail, as it reports them.
+/// Steps at which a child can fail, as reported by the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
@@ -34,10 +34,10 @@ impl Step {
     }
 }
 
-/// The highest signal.
+/// The highest signal number.
 const MOST_SIGNALS: i32 = 64;
 
-/// The child's descriptors: those that become its streams, its report pipe, its gate.
+/// The child's descriptors: its future standard streams, its report pipe and its gate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptors {
     pub(super) streams: [Option<RawFd>; 3],
@@ -45,17 +45,17 @@ pub(super) struct Descriptors {
     pub(super) gate: RawFd,
 }
 
-/// Strings as the kernel expects them: a list of pointers that ends with null.
+/// Strings as the kernel expects them: a null-terminated list of pointers.
 #[derive(Debug)]
 struct StringList {
-    /// Owned, since the pointers refer to it.
+    /// Keeps the strings alive while the pointers are used.
     _strings: Vec<CString>,
     pointers: Vec<*const libc::c_char>,
 }
 
 impl StringList {
     fn new(strings: Vec<CString>) -> Self {
-        // A string's bytes stay in place when the list is moved.
+        // Moving the list does not move the strings' bytes.
         let pointers = strings.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
         Self { _strings: strings, pointers }
     }
@@ -70,12 +70,12 @@ impl StringList {
 pub(super) struct Plan {
     program: CString,
     argv: StringList,
-    /// `sh FILE ARGS`, for a file that is neither a binary nor names an interpreter.
+    /// `sh FILE ARGS`, for a script without a `#!` line.
     shell: Option<StringList>,
     env: StringList,
     folder: Option<CString>,
     mask: Option<Vec<u64>>,
-    /// Mode and nodes of its memory policy.
+    /// The mode and nodes of its memory policy.
     memory: Option<(libc::c_int, Vec<u64>)>,
     own_group: bool,
     gated: bool,
@@ -128,8 +128,9 @@ impl Plan {
 
 /// Forks the child; returns its PID.
 pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
-    // SAFETY: signal sets are plain data, which sigfillset fills. All signals wait meanwhile, so that no handler of ours runs
-    // in the child, which makes system calls only and ends or becomes its program in `become_program`.
+    // SAFETY: signal sets are plain data, which sigfillset fills. All signals are blocked meanwhile, so none of this
+    // process's handlers runs in the child, which only makes system calls and exits or execs its program in
+    // `become_program`.
     unsafe {
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&mut all);
@@ -144,12 +145,12 @@ pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
     }
 }
 
-/// The code of a child.
+/// The code that runs in the child.
 ///
 /// # Safety
 /// Only in a child of [`fork_child`], with all signals blocked.
 unsafe fn become_program(plan: &Plan) -> ! {
-    // SAFETY: system calls on numbers and on memory that outlives them.
+    // SAFETY: system calls with integers and with memory that outlives them.
     unsafe {
         reset_signals();
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -196,14 +197,15 @@ unsafe fn become_program(plan: &Plan) -> ! {
     }
 }
 
-/// Resets handlers, which are ours and must not run in a child at its gate, and ignored signals (SIGPIPE, SIGXFSZ), which a command does
-/// not expect to be ignored. SIGHUP and SIGINT ignored by a parent (nohup, a background job) stay ignored.
+/// Resets our signal handlers, which must not run in a child at its gate, and the signals that we ignore (SIGPIPE,
+/// SIGXFSZ), which commands expect to be at their defaults. SIGHUP and SIGINT stay ignored if a parent ignored them
+/// (nohup, a background job).
 ///
 /// # Safety
 /// As [`become_program`].
 unsafe fn reset_signals() {
     for signal in 1..=MOST_SIGNALS {
-        // SAFETY: two structures of this function's own, for which all zeros is a value: the default action.
+        // SAFETY: two local structures, for which all zeros is a valid value: the default action.
         unsafe {
             let none: libc::sigaction = std::mem::zeroed();
             let mut now = none;
@@ -220,7 +222,7 @@ unsafe fn reset_signals() {
 /// # Safety
 /// As [`become_program`].
 unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     let answer =
         unsafe { if from == to { libc::fcntl(from, libc::F_SETFD, 0) } else { libc::dup2(from, to) } };
     answer.into()
@@ -231,12 +233,12 @@ unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
 unsafe fn wait_at_gate(plan: &Plan) {
     let mut byte = 0u8;
     loop {
-        // SAFETY: one byte of this function's own.
+        // SAFETY: one local byte.
         let count = unsafe { libc::read(plan.descriptors.gate, (&raw mut byte).cast(), 1) };
         match count {
             1 => return,
             -1 if last_error() == libc::EINTR => {}
-            // Nobody will ever open it.
+            // Nothing will ever open it.
             // SAFETY: takes a number.
             _ => unsafe { libc::_exit(125) },
         }
@@ -247,7 +249,7 @@ fn last_error() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Reports a failure, and leaves.
+/// Reports a failure and exits.
 ///
 /// # Safety
 /// As [`become_program`].
@@ -267,6 +269,6 @@ unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
 /// As [`become_program`].
 unsafe fn report(plan: &Plan, step: Step, errno: i32) {
     let numbers = [step as u32, errno as u32];
-    // SAFETY: eight bytes of a live array; so few are written whole.
+    // SAFETY: eight bytes of a live array; so few bytes are written completely.
     unsafe { libc::write(plan.descriptors.report, numbers.as_ptr().cast(), size_of_val(&numbers)) };
 }

@@ -1,4 +1,4 @@
-//! What a person would see go wrong with commands that misbehave.
+//! Tests commands that misbehave, as users would observe them.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn shell(line: &str) -> Vec<OsString> {
     command_line(&["sh", "-c", line])
 }
 
-/// Runs a shell line with both outputs captured.
+/// Runs a shell command line and captures both of its outputs.
 fn ran(line: &str, limit: usize) -> (Ended, String, String) {
     let argv = shell(line);
     let capture = Output::Capture { limit };
@@ -61,7 +61,7 @@ fn what_forks_away_is_waited_for_and_counted() {
     let (ended, ..) = ran(line, 100);
     assert_eq!(ended.exit, Exit::Code(0));
     if !become_subreaper() {
-        // Under user-mode emulation nobody but init adopts.
+        // Under user-mode emulation, only init adopts processes.
         return;
     }
     assert!(!ended.left.is_empty(), "nobody noticed that it forked away");
@@ -81,7 +81,7 @@ fn a_gated_child_waits_and_starts_when_it_is_let() {
     assert_eq!(child.started(), Ok(()));
     assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
     assert!(file.exists());
-    // Telling the end twice tells the same.
+    // Reporting the end twice gives the same result.
     assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
 }
 
@@ -117,7 +117,7 @@ fn children_are_timed_each_for_itself() {
     second.release();
     let ends = wait_all(&mut [&mut first, &mut second], &Stop::new(), None, &mut |_: &[Process]| {});
     assert!(ends[0].wall >= Duration::from_millis(400), "{ends:?}");
-    // The short one's time is its own, not that of the one before it in the list.
+    // The short command has its own time, not that of the previous one in the list.
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");
 }
 
@@ -224,8 +224,8 @@ fn a_file_of_shell_commands_runs_as_a_shell_would_run_it() {
     assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(9));
 }
 
-/// Starts a shell that ignores every polite signal, with a child that does too and one in a session of its own; returns
-/// it and their process numbers.
+/// Starts a shell that ignores every signal that can be ignored, with a child that does the same and a child in a
+/// separate session. Returns the shell and the PIDs.
 fn stubborn() -> (Child, Vec<i32>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pids");
@@ -260,13 +260,13 @@ fn a_signal_to_us_ends_the_whole_tree_however_stubborn() {
 #[test]
 fn what_starts_while_it_is_ended_is_ended_too() {
     if !become_subreaper() {
-        // An emulator of user programs has no way to adopt them.
+        // A user-mode emulator cannot adopt them.
         let name = "what_starts_while_it_is_ended_is_ended_too";
         return eprintln!("skipped {name}: the emulator has no subreaper");
     }
     for round in 0..5 {
         let mark = format!("300.{round}{}", std::process::id());
-        // What a shell starts in the background ignores SIGINT; the shell itself ends in the middle of starting more.
+        // Background processes of a shell ignore SIGINT; the shell itself ends while it starts more of them.
         let argv = shell(&format!("i=0; while [ $i -lt 500 ]; do sleep {mark} & i=$((i+1)); done; wait"));
         let mut child =
             Child::spawn(&Spec { stdin: Input::Null, own_group: true, ..Spec::new(&argv) }).unwrap();
@@ -286,7 +286,7 @@ fn what_starts_while_it_is_ended_is_ended_too() {
     }
 }
 
-/// Processes that sleep for so long.
+/// Processes that sleep for this duration.
 fn sleeping(mark: &str) -> Vec<i32> {
     let wanted = format!("sleep\0{mark}\0");
     let asked = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Process ownership: the children started here, the processes they left running, and all their descendants.
+//! Process ownership: the children started here, the processes that they left running, and all descendants.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -9,28 +9,29 @@ use super::mark;
 use crate::procfs::{self, Stat};
 use crate::thread::check_result;
 
-/// Children started here that have not ended, including everything they left: PID, and whether it leads its own group.
+/// Children started here that have not ended, or that left running processes behind: the PID, and whether the child
+/// leads its own group.
 static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
-/// How many those are, for signal handlers.
+/// The number of these children, for signal handlers.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Whether to end children without a request first.
+/// Whether to kill children without sending SIGTERM first.
 static HURRY: AtomicBool = AtomicBool::new(false);
 
-/// Children that this process had before it adopted any, those of the shell that became it by `exec`, and all below them,
-/// by number and start.
+/// Children that this process had before it adopted any (those of the shell that started it with `exec`) and all their
+/// descendants, by PID and start time.
 static OTHERS: OnceLock<Vec<(i32, u64)>> = OnceLock::new();
 
 /// A process that a child left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its PID.
     pub pid: i32,
-    /// Its name in the kernel: at most 15 bytes.
+    /// Its name in the kernel, at most 15 bytes.
     pub name: String,
 }
 
-/// Requests the immediate end of all children, without a grace period. Async-signal-safe. `false` if there are none, or if it was requested
-/// before.
+/// Requests that all children be killed immediately, without a grace period. Async-signal-safe. `false` if there are
+/// none, or if this was already requested.
 pub fn hurry() -> bool {
     COUNT.load(Ordering::Relaxed) > 0 && !HURRY.swap(true, Ordering::Relaxed)
 }
@@ -44,13 +45,13 @@ fn children() -> std::sync::MutexGuard<'static, Vec<(i32, bool)>> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a child.
+/// Registers a child.
 pub(crate) fn register(pid: i32, own_group: bool) {
     children().push((pid, own_group));
     COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Forgets a child without remaining processes.
+/// Removes a child that has no remaining processes.
 pub(crate) fn forget(pid: i32) {
     let mut all = children();
     if let Some(at) = all.iter().position(|(other, _)| *other == pid) {
@@ -59,13 +60,13 @@ pub(crate) fn forget(pid: i32) {
     }
 }
 
-/// Processes adopted after the child `pid`, or a process that it started, left them behind.
+/// Adopted processes that the child `pid` or its descendants left behind.
 pub fn adopted_beside(pid: i32) -> Vec<i32> {
     left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
-/// Makes this process adopt the orphans of its descendants; `false` if that is impossible (before Linux 3.4, in emulators of user programs), in
-/// which case orphans belong to init. [`super::Child::spawn`] also does this.
+/// Makes this process adopt orphaned descendants. `false` if that is impossible (before Linux 3.4, in user-mode
+/// emulators); init then adopts them. [`super::Child::spawn`] also does this.
 pub fn become_subreaper() -> bool {
     OTHERS.get_or_init(|| {
         let own = children().clone();
@@ -81,19 +82,19 @@ pub fn become_subreaper() -> bool {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
 
-/// Notes a process that this one forked for its own work, as opposed to one left by a command.
+/// Registers a process that this process forked for its own work, as opposed to one that a command left behind.
 pub fn register_own(pid: i32) {
     register(pid, true);
 }
 
-/// Whether a process has ended, waited for or not.
+/// Whether a process has ended, whether reaped or not.
 pub(super) fn has_ended(pid: i32) -> bool {
     Stat::read(pid).is_none_or(|line| line.has_ended())
 }
 
-/// Checks for the end of a child, which remains to be collected.
+/// Checks whether a child has ended, without reaping it.
 pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> io::Result<libc::siginfo_t> {
-    // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or taken away.
+    // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or reaped.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let flags = flags | libc::WEXITED | libc::WNOWAIT;
@@ -101,10 +102,10 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
     }
 }
 
-/// Processes that we adopted: our children that were not started here, nor by the program that was this process before. Those in the group
-/// of a child other than `pid` were left by that one.
+/// Processes that we adopted: our children that were started neither here nor by the program that ran in this process
+/// before `exec`. Those in the group of a child other than `pid` were left behind by that child.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
-    // Without any child there is nothing to check.
+    // Without any children, there is nothing to check.
     if look_at_end(libc::P_ALL, 0, libc::WNOHANG).is_err() {
         return Vec::new();
     }
@@ -116,7 +117,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
             continue;
         }
         let Some(line) = Stat::read(candidate) else { continue };
-        // What the others start later has no mark of a run.
+        // Processes that the others start later have no mark of a run.
         let of_others = others.contains(&(candidate, line.started))
             || !others.is_empty() && !mark::is_of_a_run(candidate);
         if !of_others && !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
@@ -128,8 +129,8 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     found
 }
 
-/// Children of our first thread, which is the one that adopts (fork(2), kernel/exit.c `find_new_reaper`). Children that
-/// other threads start with the standard library are not among them.
+/// Children of our first thread, which adopts orphans (fork(2), kernel/exit.c `find_new_reaper`). Children that other
+/// threads start with the standard library are not included.
 fn list_adopted() -> Vec<i32> {
     let me = std::process::id();
     if let Ok(text) = std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {
@@ -139,23 +140,23 @@ fn list_adopted() -> Vec<i32> {
     processes().into_iter().filter(|(_, line)| line.parent == me as i32).map(|(pid, _)| pid).collect()
 }
 
-/// All processes that can be seen.
+/// All visible processes.
 pub fn processes() -> HashMap<i32, Stat> {
     procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
-/// Processes to be ended, identified by PID and start time: none is lost if its parent ends first and no process adopts it, and none is confused
-/// with another process that got its PID.
+/// Processes to be ended, identified by PID and start time. None is lost if its parent ends first, and none is confused
+/// with another process that reuses its PID.
 #[derive(Debug, Default)]
 pub(super) struct Doomed(Vec<(i32, u64)>);
 
 impl Doomed {
-    /// Of these, by number and start.
+    /// Creates the set from these PIDs and start times.
     pub(super) fn of(processes: Vec<(i32, u64)>) -> Self {
         Self(processes)
     }
 
-    /// Adds `roots` and all descendants of them or of those already known.
+    /// Adds `roots`, their descendants, and the descendants of processes already in the set.
     pub(super) fn add(&mut self, roots: &[i32]) {
         let all = processes();
         self.0.retain(|(pid, started)| all.get(pid).is_some_and(|line| line.started == *started));
@@ -175,7 +176,7 @@ impl Doomed {
         self.0.extend(new.filter_map(|pid| Some((pid, all.get(&pid)?.started))));
     }
 
-    /// Those that are still running.
+    /// The processes that are still running.
     pub(super) fn running(&self) -> Vec<i32> {
         let runs = |(pid, started): &(i32, u64)| {
             let line = Stat::read(*pid).filter(|line| line.started == *started)?;
@@ -185,10 +186,10 @@ impl Doomed {
     }
 }
 
-/// Sends a signal to each; stopped processes are continued, so that they can handle it.
+/// Sends a signal to each process. Stopped processes are continued so that they can handle it.
 pub(super) fn signal_all(pids: &[i32], signal: i32) {
     for pid in pids {
-        // SAFETY: takes numbers.
+        // SAFETY: the call only takes integers.
         unsafe {
             libc::kill(*pid, signal);
             if signal != libc::SIGKILL {

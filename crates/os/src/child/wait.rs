@@ -1,4 +1,5 @@
-//! Waits for all children in one loop, so that each end is noticed immediately and output is read meanwhile; and ends them.
+//! Waits for all children in one loop, so that each end is detected immediately and output is read meanwhile. Also ends
+//! children.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,28 +13,28 @@ use super::tree::{self, Process};
 use crate::Stop;
 use crate::thread::read_usage;
 
-/// A signal handler only sets an atomic, so that it must be polled.
+/// A signal handler only sets an atomic variable, which must be polled.
 const LOOK: Duration = Duration::from_millis(50);
-/// The grace period of a child after a Ctrl-C that it also got, and after SIGTERM.
+/// The grace period of a child after SIGTERM, and after a Ctrl-C that the child also received.
 const GRACE: Duration = Duration::from_secs(2);
-/// After SIGKILL only processes in the middle of disk I/O, or of another user, are still there.
+/// The wait after SIGKILL. Only processes that are blocked in disk I/O or belong to another user remain.
 const LAST: Duration = Duration::from_secs(5);
-/// Processes left behind for longer than this are reported while they are waited for.
+/// Processes that were left behind are reported if they run for longer than this.
 const TELL: Duration = Duration::from_millis(500);
 
-/// Observes what happens while children are waited for.
+/// Receives events while waiting for children.
 pub trait Watcher {
     /// Called periodically; returns the time until the next call.
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
     }
-    /// A child has ended; its /proc files can be read until this returns.
+    /// A child has exited; its /proc files can be read until this returns.
     fn exited(&mut self, _pid: i32) {}
-    /// A child has ended and left these running, which are now waited for.
+    /// A child has ended and left these processes running, which are now waited for.
     fn left(&mut self, _left: &[Process]) {}
 }
 
-/// Is only notified of processes left behind.
+/// A watcher that is only notified of processes left behind.
 impl<F: FnMut(&[Process])> Watcher for F {
     fn left(&mut self, left: &[Process]) {
         self(left);
@@ -41,19 +42,19 @@ impl<F: FnMut(&[Process])> Watcher for F {
 }
 
 impl Child {
-    /// Waits for the end of the child and of all that it left behind; a signal that asks us to stop, or the end of
-    /// `timeout`, ends them all. Later calls return the same.
+    /// Waits until the child and all processes that it left behind have ended. A stop signal or an expired `timeout`
+    /// ends them all. Later calls return the same result.
     pub fn wait(&mut self, stop: &Stop, timeout: Option<Duration>) -> Ended {
         let mut ended = wait_all(&mut [self], stop, timeout, &mut |_: &[Process]| {});
         ended.pop().unwrap_or_else(Ended::unknown)
     }
 
-    /// Ends the child and everything that it started: first SIGTERM, then SIGKILL. Does nothing if they have ended.
+    /// Ends the child and all its descendants: first SIGTERM, then SIGKILL. Does nothing if they have already ended.
     pub fn end(&mut self) {
         if self.ended.is_some() {
             return;
         }
-        // A gated child has not become its program yet: there is nothing to ask.
+        // A gated child has not started its program yet, so there is nothing to terminate gracefully.
         if self.gate.take().is_some() {
             tree::signal_all(&[self.pid], libc::SIGKILL);
         }
@@ -66,9 +67,8 @@ impl Child {
         self.ended = Some(Ended { exit, wall, late: waited.late, usage: waited.usage, left });
     }
 
-    /// How the child itself has ended, regardless of any processes that it left behind; `None` while it
-    /// runs. Its end remains to be collected. Also reads what it
-    /// has printed for us.
+    /// The exit of the child itself, regardless of any processes that it left behind; `None` while it runs. The child
+    /// is not reaped. Also reads its captured output.
     pub fn exit(&mut self) -> Option<Exit> {
         self.drain();
         self.ended.as_ref().map(|ended| ended.exit).or_else(|| exit_unreaped(self.pid))
@@ -81,13 +81,13 @@ impl Drop for Child {
     }
 }
 
-/// Readable when a process has ended.
+/// A descriptor that becomes readable when a process has ended.
 fn watch_process(pid: i32) -> Option<OwnedFd> {
     let watch = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     watch.or_else(|| watch_by_thread(pid).ok())
 }
 
-/// The same before Linux 5.3: a pipe that closes when a thread has seen the end.
+/// The same before Linux 5.3: a pipe that is closed by a thread when the process has ended.
 fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
     let (ours, theirs) = io::pipe()?;
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
@@ -98,7 +98,7 @@ fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
     Ok(ours.into())
 }
 
-/// Waits until one of `fds` can be read or is closed.
+/// Waits until one of `fds` is readable or closed.
 fn wait_readable(fds: &[RawFd], patience: Duration) {
     let mut polled: Vec<libc::pollfd> =
         fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
@@ -106,14 +106,14 @@ fn wait_readable(fds: &[RawFd], patience: Duration) {
         tv_sec: patience.as_secs().min(3600) as libc::time_t,
         tv_nsec: patience.subsec_nanos() as libc::c_long,
     };
-    // SAFETY: the list and the time outlive the call. An early return (EINTR) only means to look again.
+    // SAFETY: the list and the time outlive the call. An early return (EINTR) only causes another check.
     unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &spec, std::ptr::null()) };
 }
 
-/// Collects the end of a process, if it has ended: its wait status and its usage.
+/// Reaps a process if it has ended, and returns its wait status and its usage.
 fn reap(pid: i32) -> Option<(i32, Usage)> {
     let mut status = 0;
-    // SAFETY: the kernel fills both, for which all zeros is a value.
+    // SAFETY: the kernel fills both structures, for which all zeros is a valid value.
     let (code, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         (libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage), usage)
@@ -149,9 +149,9 @@ impl Waited {
         Self { watch: watch_process(child.pid), ..Self::default() }
     }
 
-    /// Processes the child's end.
+    /// Processes the child's exit.
     ///
-    /// `late`: how long this process may have missed it.
+    /// `late`: the maximum delay with which this process detected the end.
     fn take_end(&mut self, child: &Child, late: Duration, watcher: &mut dyn Watcher) {
         if self.exit.is_some() || exit_unreaped(child.pid).is_none() {
             return;
@@ -166,9 +166,9 @@ impl Waited {
     }
 }
 
-/// How a child of ours ended, if it has; its end remains to be collected. A process that is no longer our child has also ended.
+/// The exit of our child if it has ended, without reaping it. A process that is no longer our child has also ended.
 ///
-/// Not from /proc: there a process whose first thread has ended, or is the first to end, looks dead while others run.
+/// /proc is not used: there, a process appears dead when its first thread has ended, even if other threads still run.
 fn exit_unreaped(pid: i32) -> Option<Exit> {
     let Ok(info) = tree::look_at_end(libc::P_PID, pid, libc::WNOHANG) else { return Some(Exit::Code(-1)) };
     // SAFETY: the fields of a child, all zeros if there is none.
@@ -180,8 +180,9 @@ fn exit_unreaped(pid: i32) -> Option<Exit> {
     }
 }
 
-/// Waits for the end of all children and of what they left behind, with each one's own end and time. A signal to stop, or the end of
-/// `timeout`, ends the remaining ones. The results are in the order of the children. Gated children must be released before.
+/// Waits until all children and the processes that they left behind have ended, and returns the exit and time of each
+/// child. A stop signal or an expired `timeout` ends the remaining ones. The results are in the order of the children.
+/// Gated children must be released first.
 pub fn wait_all(
     children: &mut [&mut Child],
     stop: &Stop,
@@ -195,7 +196,7 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
-    // Before the first check nobody was watching since the child began.
+    // Before the first check, the child was not observed.
     let mut late: Option<Duration> = None;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
@@ -205,7 +206,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // From here on an end goes unnoticed, also while the watcher works.
+        // From here on, an exit is not detected, even while the watcher works.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -245,7 +246,7 @@ pub fn wait_all(
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
-            // Its time includes that of what it left behind: a run whose rest is ended now took too long.
+            // Its time includes that of processes left behind: if those are ended now, the run took too long.
             for (child, waited) in children.iter().zip(&mut waited).filter(|(child, _)| open(child)) {
                 if waited.exit.is_some() && !tree::left_behind_by(child.pid).is_empty() {
                     waited.exit = Some(exit);
@@ -257,7 +258,8 @@ pub fn wait_all(
     let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {
         child.drain();
         if child.ended.is_none() {
-            // Not before: until here its group separates what it left from what others did.
+            // Not earlier: until here, its group distinguishes the processes it left behind from those of other
+            // children.
             tree::forget(child.pid);
         }
         let now = child.started.elapsed();
@@ -273,7 +275,7 @@ pub fn wait_all(
     results.collect()
 }
 
-/// Collects what children left behind and adds its usage; returns handles of the remaining processes.
+/// Reaps processes that children left behind and adds their usage. Returns handles of the remaining processes.
 fn reap_left_behind(
     children: &[&mut Child],
     waited: &mut [Waited],
@@ -286,14 +288,14 @@ fn reap_left_behind(
             if let Some((_, usage)) = reap(process.pid) {
                 waited[at].usage.add(&usage);
                 if !waits {
-                    // It had ended before the child did, or with it, and nobody has waited for it.
+                    // It had ended before or together with the child, and was not reaped.
                     continue;
                 }
                 waited[at].wall = waited[at].wall.max(child.started.elapsed());
             } else if let Some(watch) = watch_process(process.pid) {
                 watches.push(watch);
             }
-            // What was forked away is often about to become another program.
+            // A daemonized process is often about to call exec.
             match left[at].iter_mut().find(|known| known.pid == process.pid) {
                 Some(known) => known.name = process.name,
                 None => left[at].push(process),
@@ -303,7 +305,7 @@ fn reap_left_behind(
     watches
 }
 
-/// Ends what is still running because of `exit`.
+/// Ends all remaining processes for the reason `exit`.
 fn give_up(
     children: &mut [&mut Child],
     waited: &mut [Waited],
@@ -318,11 +320,12 @@ fn give_up(
     let from_terminal = exit == Exit::Stopped(libc::SIGINT)
         && children.iter().all(|child| !child.own_group)
         && terminal_is_ours();
-    // Before the first of them ends, after which it is unknown whose the others are.
+    // Done before the first of them ends, after which the ownership of the others is unknown.
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
-        // A terminal has already signalled them; twice would mean "at once" to many programs.
+        // A terminal has already signaled them, and many programs treat a second signal as a request to exit
+        // immediately.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
     }
@@ -336,7 +339,7 @@ fn give_up(
                 let left = children.iter().flat_map(|child| tree::left_behind_by(child.pid));
                 doomed.add(&left.map(|process| process.pid).collect::<Vec<_>>());
                 tree::signal_all(&doomed.running(), signal);
-                // Newly forked processes also get it, but only the last signal is sent repeatedly.
+                // Newly forked processes also receive the signal, but only the last signal is sent repeatedly.
                 again += if signal == libc::SIGKILL { Duration::from_millis(20) } else { grace };
             }
             for at in 0..children.len() {
@@ -352,7 +355,7 @@ fn give_up(
             if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
-            // What was left behind has not been signalled yet, and nobody else will do it.
+            // Processes left behind have not been signaled yet, and nothing else will do it.
             let orphans_only = gone && signal.is_none() && from.elapsed() > TELL;
             let hurried = tree::hurried() && signal != Some(libc::SIGKILL);
             if from.elapsed() >= grace || orphans_only || hurried {
@@ -369,14 +372,14 @@ fn give_up(
     }
 }
 
-/// Whether the terminal's Ctrl-C reaches our process group.
+/// Whether the terminal's Ctrl-C reaches this process group.
 fn terminal_is_ours() -> bool {
     let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
-    // SAFETY: both take numbers.
+    // SAFETY: both calls only take integers.
     unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
-/// Waits for a process of ours and collects its end: its wait status.
+/// Waits for one of our processes, reaps it and returns its wait status.
 pub(crate) fn wait_for(pid: i32) -> i32 {
     let mut status = 0;
     // SAFETY: the kernel fills the status.
@@ -386,7 +389,7 @@ pub(crate) fn wait_for(pid: i32) -> i32 {
     status
 }
 
-/// Collects the end of a child that could not start its program and ends by itself.
+/// Reaps a child that could not start its program and exits without intervention.
 pub(super) fn abandon(child: &mut Child) {
     let exit = exit_of(wait_for(child.pid));
     tree::forget(child.pid);

@@ -1,4 +1,5 @@
-//! `linespeed overhead --kernel` as a user types it: it builds its module, loads it, runs it, and leaves nothing.
+//! Tests `linespeed overhead --kernel` as a user runs it: it builds, loads and runs its module, and leaves nothing
+//! behind.
 
 use record::Label;
 use record::detail;
@@ -15,40 +16,40 @@ use record::{Measurement, Record};
 use crate::trial::{Trial, is_loaded};
 use crate::{kills, weather};
 
-/// Between two looks.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a thing may take that is waited for: a build does, in a slow emulator.
+/// Maximum wait for an event, such as a build in a slow emulator.
 const PATIENCE: Duration = Duration::from_secs(400);
-/// What the kernel rows are bound to and whether interrupts reach them: N is the CPU.
+/// The pinning of each kernel row, and whether interrupts reach it; N is the CPU.
 const KERNEL_ROWS: [(&str, &str); 4] = [("none", "on"), ("none", "off"), ("cpu N", "on"), ("cpu N", "off")];
 
-/// A linespeed that runs.
+/// A running linespeed process.
 pub struct Running {
     child: Child,
     folder: tempfile::TempDir,
     began: Instant,
-    /// After how long the module was seen loaded.
+    /// Time until the module was loaded.
     loaded: Option<Duration>,
 }
 
-/// One that has ended.
+/// A linespeed process that has ended.
 pub struct Ran {
-    /// Its exit code; none after a signal.
+    /// Its exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub printed: String,
-    /// What it complained of.
+    /// Its standard error.
     pub complained: String,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
     loaded: Option<Duration>,
 }
 
 impl Running {
-    /// `linespeed overhead` with these arguments and variables, by this user.
+    /// Starts `linespeed overhead` with these arguments and environment variables, as this user.
     pub fn start(arguments: &[&str], variables: &[(&str, &str)], user: u32) -> Result<Self, String> {
         let cannot = |error: std::io::Error| format!("linespeed cannot be started: {error}");
-        // Not where linespeed has its own folder: that one is looked for afterwards.
+        // Not in linespeed's own directory, which is checked afterwards.
         let folder = tempfile::tempdir_in("/root").map_err(cannot)?;
         let file = |name: &str| File::create(folder.path().join(name)).map_err(cannot);
         let mut command = Command::new("linespeed");
@@ -62,7 +63,7 @@ impl Running {
         Ok(Self { child, folder, began, loaded: None })
     }
 
-    /// Waits until `there` holds while it runs.
+    /// Waits until `there` is true while the process runs.
     pub fn until(&mut self, what: &str, there: impl Fn() -> bool) -> Result<(), String> {
         while !there() {
             if self.has_ended()? || self.began.elapsed() > PATIENCE {
@@ -79,7 +80,7 @@ impl Running {
 
     /// Sends it a signal.
     pub fn signal(&self, signal: i32) {
-        // SAFETY: takes numbers; the process has not been waited for, or its number is nobody's in this machine.
+        // SAFETY: the call only takes integers; the process has not been reaped, or its PID is unused in this machine.
         unsafe { libc::kill(self.child.id().cast_signed(), signal) };
     }
 
@@ -114,7 +115,7 @@ impl Ran {
     }
 }
 
-/// Tries everything. `file` is the module as it was built outside, for runs that need not build it once more.
+/// Runs all tests. `file` is the module that was built in advance, for runs that need not build it again.
 pub fn run(file: &Path) -> Result<(), String> {
     let file = file.to_str().ok_or("the module's name cannot be written")?;
     let mut trial = Trial::default();
@@ -124,7 +125,7 @@ pub fn run(file: &Path) -> Result<(), String> {
     trial.end("linespeed overhead --kernel")
 }
 
-/// Everything is there.
+/// The successful case: nothing is missing.
 fn good(trial: &mut Trial) -> Result<(), String> {
     let ran = Running::start(&["--kernel", "--quick", "--json"], &[], 0)?.end()?;
     let said = || format!("{:?}, {}", ran.code, ran.complained);
@@ -143,7 +144,7 @@ fn good(trial: &mut Trial) -> Result<(), String> {
     shown(&ran, trial)
 }
 
-/// The same with a module that is there already: all that works in the machine then is linespeed.
+/// The same with a module that is already built, so that only linespeed works in the machine.
 fn again(file: &str, trial: &mut Trial) -> Result<(), String> {
     let arguments = ["--kernel-module", file, "--rounds", "3", "--vm", "none", "--json"];
     let ran = Running::start(&arguments, &[], 0)?.end()?;
@@ -155,7 +156,8 @@ fn again(file: &str, trial: &mut Trial) -> Result<(), String> {
     nothing_left("a run with a module that was there", trial)
 }
 
-/// The rows of the kernel stand beside those of user mode: the same work by the same bytes.
+/// Checks that the kernel rows are present in addition to the user-mode rows, and that they did the same work with the
+/// same bytes.
 fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
     let word = |row: &Measurement, key: Label| row.labels.word(key).unwrap_or_default().to_owned();
     let same = |row: &Measurement| {
@@ -202,7 +204,7 @@ fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// What the kernel's threads use is not taken for other work: nothing else worked here.
+/// Checks that the time of the kernel threads is not attributed to other processes, because no others were busy.
 fn own_time(record: &Record, trial: &mut Trial) -> Result<(), String> {
     let (before, after) =
         (&record.conditions.before, record.conditions.after.as_ref().ok_or("no state after")?);
@@ -222,7 +224,7 @@ fn own_time(record: &Record, trial: &mut Trial) -> Result<(), String> {
     trial.hold(others < used, "the kernel's rows are no work of others", || format!("{others} of {used} s"))
 }
 
-/// The record is shown as any other one is.
+/// Checks that the record can be shown like any other record.
 fn shown(ran: &Ran, trial: &mut Trial) -> Result<(), String> {
     let cannot = |error: std::io::Error| error.to_string();
     let folder = tempfile::tempdir_in("/root").map_err(cannot)?;
@@ -235,7 +237,7 @@ fn shown(ran: &Ran, trial: &mut Trial) -> Result<(), String> {
     trial.hold(there, "linespeed show has the kernel's rows", || text.into_owned())
 }
 
-/// No module, no device, no folder, no guardian and nothing of the build is left.
+/// Checks that no module, device, directory, guardian or build process is left behind.
 pub fn nothing_left(after: &str, trial: &mut Trial) -> Result<(), String> {
     let left = kills::left();
     trial.hold(left.is_none(), &format!("nothing is left after {after}"), || left.unwrap_or_default())?;
@@ -249,7 +251,7 @@ pub fn nothing_left(after: &str, trial: &mut Trial) -> Result<(), String> {
     trial.hold(others.is_empty(), &format!("no process is left after {after}"), || others.join(", "))
 }
 
-/// Programs that run beside this one and the machine's first process; threads of the kernel have no program.
+/// Programs that run in addition to this one and init; kernel threads have no program.
 pub fn others() -> Vec<String> {
     let own = std::process::id();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Requests that nobody would make: the module answers or refuses, and goes on.
+//! Sends malformed requests: the module must answer or reject them, and continue to work.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use overhead::kernel_module::Module;
 
 use crate::trial::{Trial, is_loaded, request};
 
-/// Requests at most, and seconds.
+/// Maximum number of requests, and maximum seconds.
 const REQUESTS: u32 = 1_500;
 const SECONDS: u64 = 30;
-/// Bytes of a request, and of the answer to one pass.
+/// Size of a request, and of the answer for one pass, bytes.
 const REQUEST: usize = 56;
 const ANSWER: usize = 48 + 96;
 
-/// The same numbers each time.
+/// Reproducible pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
         self.next() % end
     }
 
-    /// A number at an edge, or any.
+    /// A boundary value, or any number.
     fn odd(&mut self) -> u64 {
         const EDGES: [u64; 14] = [
             0,
@@ -54,7 +54,7 @@ impl Random {
     }
 }
 
-/// Runs them.
+/// Runs the tests.
 pub fn run(module: &Module, trial: &mut Trial) -> Result<(), String> {
     lengths(module, trial)?;
     let (mut random, began) = (Random(0x9e37_79b9_7f4a_7c15), Instant::now());
@@ -86,7 +86,8 @@ pub fn run(module: &Module, trial: &mut Trial) -> Result<(), String> {
     trial.hold(is_loaded() && primes == Some(168), "it counts as before", || format!("{answer:?}"))
 }
 
-/// A request that is sound in most fields, so that single odd ones are met. What would run long is kept short.
+/// A request that is valid in most fields, so that single invalid ones are reached. Requests are limited so that none
+/// runs long.
 fn bytes(random: &mut Random) -> Vec<u8> {
     let mut one = request(
         random.below(3_000),
@@ -109,14 +110,14 @@ fn bytes(random: &mut Random) -> Vec<u8> {
     for _ in 0..random.below(3) {
         let odd = random.odd();
         match random.below(14) {
-            // The range's end alone may not be just anything: passes up to 2²⁴ would take minutes in an emulator.
+            // Only the end of the range is limited, because passes up to 2²⁴ would take minutes in an emulator.
             at @ 0..=3 => {
                 let at = at as usize * 4;
                 bytes[at..at + 4].copy_from_slice(&(odd as u32).to_ne_bytes());
             }
             4 => bytes[16..24].copy_from_slice(&((1 << 24) + 1 + odd % (1 << 62)).to_ne_bytes()),
             5 => {
-                // The costliest numbers, a few of them.
+                // A few of the most expensive numbers.
                 bytes[8..16].copy_from_slice(&((1u64 << 24) - random.below(200)).to_ne_bytes());
                 bytes[16..24].copy_from_slice(&(1u64 << 24).to_ne_bytes());
             }
@@ -129,7 +130,7 @@ fn bytes(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Writes of every length but the right one, and reads of none and of much.
+/// Writes of all lengths except the right one, and reads of zero and of many bytes.
 fn lengths(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let whole = request(100, None, false).bytes();
     for length in [0, 1, REQUEST - 1, REQUEST + 1, 4096, 1 << 20] {
@@ -149,7 +150,7 @@ fn lengths(module: &Module, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Several threads with the one descriptor.
+/// Several threads that share one descriptor.
 fn at_once(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let right = std::thread::scope(|scope| {
         let ask = |cpu: u32| move || (0..5).all(|_| module.ask(&request(5_000, Some(cpu), true)).is_ok());
@@ -159,7 +160,7 @@ fn at_once(module: &Module, trial: &mut Trial) -> Result<(), String> {
     trial.hold(right, "four threads are served one after the other", || "one was not".to_owned())
 }
 
-/// The CPU is taken offline while a pass is bound to it.
+/// The CPU is taken offline while a pass is pinned to it.
 fn unplugged(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let online = |value: &str| std::fs::write("/sys/devices/system/cpu/cpu1/online", value);
     let reported = std::thread::scope(|scope| {

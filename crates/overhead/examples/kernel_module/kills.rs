@@ -1,4 +1,4 @@
-//! Killed at any point: the module is unloaded, and no folder and no process stay.
+//! Kills the process at any point: the module must be unloaded, and no directory or process may remain.
 
 use std::fs;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use crate::trial::{Trial, is_loaded, load, request};
 
-/// How many are killed.
+/// Number of kills.
 const KILLS: u64 = 25;
-/// The guardian's name as the kernel has it.
+/// The guardian's name in the kernel.
 const GUARDIAN: &str = "linespeed-kmod";
-/// How long everything may take to be put back in a slow emulator.
+/// Maximum time until everything is restored, in a slow emulator.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Loads the module and makes passes until it is killed.
+/// Loads the module and runs passes until it is killed.
 pub fn hold(file: &Path) -> Result<(), String> {
     let module = load(file)?;
     loop {
@@ -36,7 +36,7 @@ fn start(file: &Path) -> Result<Child, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Processes that bear the guardian's name and have not ended.
+/// Processes that have the guardian's name and have not ended.
 fn guardians() -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -52,7 +52,7 @@ fn folders() -> usize {
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("linespeed-module-")).count()
 }
 
-/// Waits until nothing is left; what is there after that.
+/// Waits until nothing is left behind; returns a description of anything that remains.
 pub fn left() -> Option<String> {
     let began = Instant::now();
     loop {
@@ -67,12 +67,12 @@ pub fn left() -> Option<String> {
     }
 }
 
-/// Kills some.
+/// Runs the kills.
 pub fn run(file: &Path, trial: &mut Trial) -> Result<(), String> {
     let mut loaded = 0;
     for kill in 0..KILLS {
         let mut child = start(file)?;
-        // From its first steps to its passes.
+        // Kill times from its first steps to its passes.
         std::thread::sleep(Duration::from_millis(kill * kill));
         loaded += u32::from(is_loaded());
         child.kill().and_then(|()| child.wait()).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ pub fn run(file: &Path, trial: &mut Trial) -> Result<(), String> {
     both(file, trial)
 }
 
-/// The guardian is killed, too: the next one clears away.
+/// Also kills the guardian: the next run must clean up.
 fn both(file: &Path, trial: &mut Trial) -> Result<(), String> {
     let (mut child, began) = (start(file)?, Instant::now());
     while !is_loaded() && began.elapsed() < PATIENCE {
@@ -96,7 +96,7 @@ fn both(file: &Path, trial: &mut Trial) -> Result<(), String> {
     }
     std::thread::sleep(Duration::from_millis(100));
     for pid in guardians() {
-        // SAFETY: takes numbers.
+        // SAFETY: the call only takes integers.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
     child.kill().and_then(|()| child.wait()).map_err(|error| error.to_string())?;

@@ -1,13 +1,13 @@
-//! Builds the kernel module outside of a run, and tries it out in a machine that may come to harm.
+//! Builds the kernel module outside a run, and tests it in a machine that may be damaged.
 //!
 //! ```text
 //! kernel_module build HEADERS FILE.ko [MAKE-ARGUMENT…]   builds it with these headers; a warning is a failure
-//! kernel_module trial FILE.ko [exact]                    loads it and tries everything (root, in a virtual machine);
-//!                                                        exact: time there follows instructions, and a known load
-//!                                                        must show as what it is
-//! kernel_module command FILE.ko                          runs linespeed overhead --kernel, in good weather and in bad (root,
+//! kernel_module trial FILE.ko [exact]                    loads it and runs all tests (root, in a virtual machine);
+//!                                                        exact: time is proportional to instructions, and a known load
+//!                                                        must be measured correctly
+//! kernel_module command FILE.ko                          runs linespeed overhead --kernel, also with faults (root,
 //!                                                        in a virtual machine with headers and a compiler)
-//! kernel_module hold FILE.ko                             loads it and makes passes until it is killed
+//! kernel_module hold FILE.ko                             loads it and runs passes until it is killed
 //! ```
 
 mod command;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds the module and keeps it; what a compiler or a checker warns of is a failure.
+/// Builds the module and saves it. Warnings of a compiler or checker count as failures.
 fn built(headers: &str, file: &str, more: &[&str]) -> Result<(), String> {
     let folder =
         tempfile::Builder::new().prefix("linespeed-build-").tempdir().map_err(|error| error.to_string())?;
@@ -60,6 +60,6 @@ fn built(headers: &str, file: &str, more: &[&str]) -> Result<(), String> {
         return Err(format!("the build warns: {line}"));
     }
     std::fs::copy(&done.module, file).map_err(|error| format!("{file}: {error}"))?;
-    println!("{file}: built without a warning");
+    println!("{file}: built without warnings");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Everything that the module is for, once, and then everything that it must bear.
+//! Tests each function of the module, and then all kinds of misuse.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -14,18 +14,18 @@ use overhead::{Layer, Ticks, crc32};
 
 use crate::{fuzz, kills};
 
-/// Words of the kernel's log that nothing done here may bring about.
+/// Words that must not appear in the kernel's log.
 const WRONG: [&str; 8] =
     ["BUG:", "WARNING:", "Oops", "soft lockup", "hard LOCKUP", "rcu_sched", "Call Trace", "Unpatched"];
 
-/// Counts what held; the first thing that does not ends the trial.
+/// Counts passed checks; the first failed check ends the trial.
 #[derive(Default)]
 pub struct Trial {
     held: u32,
 }
 
 impl Trial {
-    /// Everything was tried; the kernel must have nothing to complain of.
+    /// Ends the trial; the kernel's log must contain no errors.
     pub fn end(mut self, of: &str) -> Result<(), String> {
         let wrong = log();
         self.hold(wrong.is_none(), "the kernel complains of nothing", || wrong.unwrap_or_default())?;
@@ -33,7 +33,7 @@ impl Trial {
         Ok(())
     }
 
-    /// `what` must hold; `found` says what is there.
+    /// Checks that `what` is true; otherwise, `found` describes the actual state.
     pub fn hold(&mut self, held: bool, what: &str, found: impl FnOnce() -> String) -> Result<(), String> {
         if held {
             self.held += 1;
@@ -60,7 +60,7 @@ pub fn is_loaded() -> bool {
     fs::read_to_string("/proc/modules").unwrap_or_default().lines().any(|line| line.starts_with("linespeed "))
 }
 
-/// What the kernel's log tells of something wrong, with the lines around the first of it.
+/// The first error in the kernel's log, with the surrounding lines.
 fn log() -> Option<String> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
     let (mut lines, mut record) = (Vec::new(), [0u8; 8192]);
@@ -72,7 +72,8 @@ fn log() -> Option<String> {
     Some(lines[first.saturating_sub(12)..end].join("\n"))
 }
 
-/// Tries everything; with `exact`, where time follows instructions, only whether a known load shows as what it is.
+/// Runs all tests. With `exact`, for machines whose time is proportional to instructions, only checks whether a known
+/// load is measured correctly.
 pub fn run(file: &Path, exact: bool) -> Result<(), String> {
     let mut trial = Trial::default();
     let module = Rc::new(load(file)?);
@@ -94,10 +95,10 @@ pub fn run(file: &Path, exact: bool) -> Result<(), String> {
     trial.end("the kernel module")
 }
 
-/// Whole passes: the right count, by the program's own bytes.
+/// Complete passes must return the right count, computed by the program's own bytes.
 fn modes(module: &Module, trial: &mut Trial) -> Result<(), String> {
     for (cpu, off) in [(None, false), (Some(0), false), (Some(1), false), (Some(1), true), (None, true)] {
-        // Two whole ones are enough where everything is emulated.
+        // Two complete passes suffice if everything is emulated.
         let below = if cpu == Some(1) { primes::LIMIT } else { primes::LIMIT / 10 };
         let name = format!("below {below}, bound {cpu:?}, interrupts off {off}");
         let answer =
@@ -117,7 +118,7 @@ fn modes(module: &Module, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes that ran are those of this program.
+/// Checks that the bytes that ran are those of this program.
 fn same_bytes(answer: &Answer, trial: &mut Trial) -> Result<(), String> {
     let (routine, clock) = (primes::code(), adds::code());
     for pass in &answer.passes {
@@ -129,7 +130,7 @@ fn same_bytes(answer: &Answer, trial: &mut Trial) -> Result<(), String> {
     trial.hold(same, "the adds' bytes are the program's own", || format!("{answer:?}"))
 }
 
-/// The same through what the table is made of.
+/// The same through the layers that produce the table.
 fn layers(module: &Rc<Module>, trial: &mut Trial) -> Result<(), String> {
     let ticks = Ticks::calibrate();
     for (bound, interrupts) in [(None, true), (Some(0), true), (Some(0), false)] {
@@ -148,7 +149,7 @@ fn layers(module: &Rc<Module>, trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Several passes at once, each with its own figures.
+/// Several passes in one request, each with its own results.
 fn many(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let answer = module
         .ask(&Request { passes: 32, ..request(2_000, Some(0), true) })
@@ -157,9 +158,9 @@ fn many(module: &Module, trial: &mut Trial) -> Result<(), String> {
     trial.hold(right, "32 passes find 303 primes below 2,000 each", || format!("{answer:?}"))
 }
 
-/// A load of timer interrupts: seen in the time of a pass with interrupts, and not in one without.
+/// A load of timer interrupts must be visible in the time of a pass with interrupts, and not in a pass without.
 fn injected(module: &Module, exact: bool, trial: &mut Trial) -> Result<(), String> {
-    // A machine whose time follows instructions has one CPU.
+    // A machine whose time is proportional to instructions has one CPU.
     let cpu = u32::from(!exact);
     let working = |busy_ns: u32| Some(Load { cpu, period_ns: 100_000, busy_ns });
     let load = working(5_000);
@@ -182,7 +183,7 @@ fn injected(module: &Module, exact: bool, trial: &mut Trial) -> Result<(), Strin
         loaded.head.load_count, loaded.head.load_ns
     );
     trial.hold(loaded.head.load_count > 0, "the load's timer fires", || format!("{loaded:?}"))?;
-    // Not more than its period allows, less what was missed.
+    // At most as many as the period allows, minus missed ones.
     let most = ns / 100_000.0 + 20.0;
     trial.hold((loaded.head.load_count as f64) < most.max(60.0) * 1.5, "no oftener than asked", || {
         format!("{loaded:?}")

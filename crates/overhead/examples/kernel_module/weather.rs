@@ -1,5 +1,5 @@
-//! `linespeed overhead --kernel` where something is missing, forbidden or cut off: the other rows come, each missing row
-//! says why and what would help, and nothing is left.
+//! Tests `linespeed overhead --kernel` if something is missing, forbidden or interrupted. The other rows must be
+//! present, each missing row must state the reason and the remedy, and nothing may be left behind.
 
 use record::Label;
 use std::ffi::CString;
@@ -12,18 +12,18 @@ use record::Record;
 use crate::command::{Ran, Running, nothing_left, others};
 use crate::trial::{Trial, is_loaded};
 
-/// Who is nobody.
+/// The UID of the user nobody.
 const NOBODY: u32 = 65534;
-/// One pass, of which the record tells; no guests, which say nothing here.
+/// Arguments for a single pass with a record, without guests, which are irrelevant here.
 const BRIEF: [&str; 5] = ["--rounds", "1", "--vm", "none", "--json"];
-/// Where the kernel shows lockdown.
+/// The directory in which the kernel reports lockdown.
 const SECURITY: &str = "/sys/kernel/security";
 
-/// What is wrong, and what the missing rows must then say.
+/// A fault, and the expected reason and remedy of the missing rows.
 struct Weather<'a> {
-    /// What is wrong.
+    /// The fault.
     name: &'a str,
-    /// Where the module comes from.
+    /// The source of the module, as arguments.
     source: &'a [&'a str],
     variables: &'a [(&'a str, &'a str)],
     user: u32,
@@ -37,7 +37,7 @@ impl Default for Weather<'_> {
     }
 }
 
-/// The kernel rows that are missing: which, why, and what would help.
+/// The missing kernel rows: name, reason and remedy.
 pub fn reported(record: &Record) -> Vec<(String, String, String)> {
     let of = |c: &record::Coverage| {
         (c.what.clone(), c.why(), c.remedy.as_ref().map(ToString::to_string).unwrap_or_default())
@@ -45,7 +45,7 @@ pub fn reported(record: &Record) -> Vec<(String, String, String)> {
     record.coverage.iter().filter(|c| c.what.starts_with("overhead (kernel")).map(of).collect()
 }
 
-/// Tries all weathers, those that the machine does not come out of last.
+/// Tests all faults, with irreversible ones last.
 pub fn run(file: &str, trial: &mut Trial) -> Result<(), String> {
     missing(trial)?;
     unfit(file, trial)?;
@@ -61,7 +61,7 @@ impl Weather<'_> {
         nothing_left(self.name, trial)
     }
 
-    /// The user's rows are there, and each of the kernel's has the reason and the way out.
+    /// Checks that the user rows are present, and that each kernel row has the reason and the remedy.
     fn judge(&self, ran: &Ran, trial: &mut Trial) -> Result<(), String> {
         let name = self.name;
         let said = || format!("{:?}, {}", ran.code, ran.complained);
@@ -96,7 +96,7 @@ impl Weather<'_> {
     }
 }
 
-/// Takes files away for as long as this lives.
+/// Hides files until it is dropped.
 struct Away(Vec<(String, String)>);
 
 impl Away {
@@ -125,7 +125,7 @@ fn release() -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// What the build needs is not there.
+/// Prerequisites of the build are missing.
 fn missing(trial: &mut Trial) -> Result<(), String> {
     let release = release()?;
     let build = format!("/lib/modules/{release}/build");
@@ -147,7 +147,7 @@ fn missing(trial: &mut Trial) -> Result<(), String> {
     Weather { name: "without root", user: NOBODY, reason, remedy, ..Weather::default() }.look(trial)
 }
 
-/// What is there is of no use.
+/// Prerequisites exist but are unusable.
 fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
     let compiler = std::process::Command::new("gcc").arg("-print-prog-name=cc1").output();
     let compiler = compiler.map_err(|error| format!("gcc: {error}"))?.stdout;
@@ -157,13 +157,13 @@ fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
     drop(away);
     let small = "/root/small";
     fs::create_dir_all(small).map_err(|error| format!("{small}: {error}"))?;
-    // Less than the sources need.
+    // Less space than the sources need.
     mount("tmpfs", small, c"size=16k")?;
     let variables = [("TMPDIR", small)];
     let (reason, remedy) = ("No space left", "TMPDIR");
     Weather { name: "without space", variables: &variables, reason, remedy, ..Weather::default() }
         .look(trial)?;
-    // What begins otherwise than a module is refused before anything is measured.
+    // A file that does not begin like a module is rejected before anything is measured.
     let broken = "/root/broken.ko";
     let whole = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
     fs::write(broken, whole.get(..4096).unwrap_or(&whole)).map_err(|error| format!("{broken}: {error}"))?;
@@ -173,7 +173,7 @@ fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
         .look(trial)
 }
 
-/// It is ended before it is done.
+/// The command is killed before it has finished.
 fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
     let compiles = || others().iter().any(|name| name == "cc1");
     let mut running = Running::start(&["--kernel", "--json"], &[], 0)?;
@@ -200,7 +200,7 @@ fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
 
     let mut running = Running::start(&long, &[], 0)?;
     running.until("the module is loaded", is_loaded)?;
-    // Its passes have begun then, or will soon.
+    // By then, its passes have begun or will begin soon.
     std::thread::sleep(Duration::from_secs(2));
     running.signal(libc::SIGTERM);
     let ran = running.end()?;
@@ -208,7 +208,7 @@ fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
     ended(ran, Some(143), "SIGTERM in the middle of the passes", trial)
 }
 
-/// It has ended with this code, or by a kill, and left nothing.
+/// Checks that it exited with this code, or was killed, and left nothing behind.
 fn ended(ran: Ran, code: Option<i32>, how: &str, trial: &mut Trial) -> Result<(), String> {
     let said = || format!("{:?}, {}", ran.code, ran.complained);
     trial.hold(ran.code == code, &format!("{how} ends it with {code:?}"), said)?;
@@ -217,7 +217,7 @@ fn ended(ran: Ran, code: Option<i32>, how: &str, trial: &mut Trial) -> Result<()
     Ok(())
 }
 
-/// The kernel takes no modules any more: only a restart changes that.
+/// The kernel accepts no modules any more, which only a reboot can change.
 fn forbidden(file: &str, trial: &mut Trial) -> Result<(), String> {
     let source = ["--kernel-module", file];
     mount("securityfs", SECURITY, c"")?;
@@ -226,7 +226,7 @@ fn forbidden(file: &str, trial: &mut Trial) -> Result<(), String> {
     Weather { name: "with a kernel that is locked down", reason, remedy, ..Weather::default() }
         .look(trial)?;
     unmount(SECURITY)?;
-    // Then only the kernel's refusal tells.
+    // In this case, only the kernel's refusal shows the reason.
     let (reason, remedy) = ("refuses the module", "lockdown");
     Weather {
         name: "with lockdown that nothing shows",

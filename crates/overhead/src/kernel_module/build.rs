@@ -1,4 +1,4 @@
-//! Builds the module: make in the kernel's own headers, in our own folder.
+//! Builds the module: runs make with the kernel's headers in our own directory.
 
 use record::text::Value;
 use record::{Text, text};
@@ -13,15 +13,16 @@ use super::headers::Headers;
 use crate::Unavailable;
 use os::Stop;
 
-/// A build of four small files takes some seconds, in an emulator two minutes; a slower machine has other problems.
+/// Time limit of a build. Four small files take some seconds to build, or two minutes in an emulator; a slower machine
+/// has other problems.
 pub const LIMIT: Duration = Duration::from_secs(300);
-/// Maximum number of files compiled in parallel: there are four.
+/// Maximum number of files compiled in parallel: there are only four.
 const MOST_JOBS: usize = 4;
 /// The polling interval.
 const LOOK: Duration = Duration::from_millis(20);
-/// The built module, in its folder.
+/// The file name of the built module.
 pub(super) const MODULE: &str = "linespeed.ko";
-/// The output of make, in its folder.
+/// The file name of make's output.
 const WORDS: &str = "words";
 /// Maximum output of make that is read, bytes.
 const MOST_WORDS: usize = 1 << 20;
@@ -35,18 +36,19 @@ pub struct Built {
     pub words: String,
 }
 
-/// The remedy if the file system of a build is full, or a folder cannot be created there.
+/// The remedy if the file system used for a build is full, or if no directory can be created there.
 pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
-/// A failed build, with its remedy if the disk is full: the file system shows that, make's output does not.
+/// A failed build, with the remedy if the disk is full, which is determined from the file system because make's output
+/// does not show it.
 fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
     let failure = Unavailable::new(reason);
     let full = is_full(folder) && stop.signal().is_none();
     if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
 }
 
-/// Builds the module in `folder`, which contains its sources, within `limit`. `started` is given the process group of make, which allows
-/// ending all its processes together.
+/// Builds the module in `folder`, which contains its sources, within `limit`. `started` is called with the process
+/// group of make, with which all its processes can be ended together.
 ///
 /// # Errors
 ///
@@ -83,7 +85,7 @@ pub fn build(
         .arg("-C")
         .arg(&headers.folder)
         .arg(format!("M={}", folder.display()))
-        // Type information for other modules: not needed here, and it requires an extra tool.
+        // Type information for other modules is not needed here, and requires an extra tool.
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
         .args(&headers.arguments)
         .arg("modules")
@@ -92,7 +94,7 @@ pub fn build(
             "-j{}",
             std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
         ))
-        // Without the user's build variables, and with the compiler's files in our folder.
+        // Without the user's build variables, and with the compiler's files in our directory.
         .env_clear()
         .envs([("PATH", path), ("LC_ALL", OsStr::new("C")), ("TMPDIR", folder.as_os_str())])
         .stdin(Stdio::null())
@@ -120,7 +122,7 @@ pub fn build(
     Ok(Built { module, words: said })
 }
 
-/// Waits for make to end; returns whether it succeeded.
+/// Waits for make to exit; returns whether it succeeded.
 fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavailable> {
     let began = Instant::now();
     let why = loop {
@@ -137,15 +139,16 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
             Err(error) => break text!("cannot wait for make: {error}"),
         }
     };
-    // SAFETY: takes numbers. The group is the child's own; it has not been waited for, so that its number is its own yet.
+    // SAFETY: takes numbers. The group is the child's own; it has not been reaped, so its PID cannot have been reused.
     unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
     let _ = child.wait();
     Err(Unavailable::new(why))
 }
 
-/// Whether there is too little room for a build: make does not pass on the compiler's errno, and its files are gone by then.
+/// Whether there is too little space for a build. make does not report the compiler's errno, and the compiler's files
+/// are already removed by then.
 fn is_full(folder: &Path) -> bool {
-    /// More than all files of a build together.
+    /// Required space, bytes: more than the total size of all files of a build.
     const NEEDED: u64 = 16 << 20;
     rustix::fs::statvfs(folder).is_ok_and(|system| system.f_bavail.saturating_mul(system.f_frsize) < NEEDED)
 }
@@ -155,7 +158,7 @@ fn last_words(words: &Path) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_WORDS)]).into_owned()
 }
 
-/// The line with the problem: the first error, or the last line. Without control characters.
+/// The output line that shows the problem: the first error, or the last line, without control characters.
 fn complaint(words: &str) -> String {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
     let wrong = ["error:", "ERROR:", "not found", "No such file", "Error ", "cannot", "***"];
@@ -171,7 +174,7 @@ fn complaint(words: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Headers whose Makefile does this.
+    /// Headers with a Makefile that runs this recipe.
     fn headers(recipe: &str) -> (tempfile::TempDir, Headers) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("Makefile"), format!("modules:\n\t{recipe}\n")).unwrap();
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_known_by_its_free_space() {
-        // No block of it is free, as of a full disk.
+        // No block is free, as on a full disk.
         let reason = text!("full", "full");
         let remedy = |folder: &Path| failed_build(folder, &Stop::new(), reason.clone()).remedy;
         assert_eq!(remedy(Path::new("/proc")), Some(BUILD_ELSEWHERE.into()));

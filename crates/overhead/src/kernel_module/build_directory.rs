@@ -1,4 +1,5 @@
-//! Where modules are built: a private folder for one linespeed at a time, with a guardian that cleans up however linespeed ends.
+//! The directory in which modules are built: private, for one linespeed at a time, with a guardian that cleans up
+//! regardless of how linespeed ends.
 
 use record::{Text, text};
 use std::ffi::OsString;
@@ -14,30 +15,30 @@ use super::{build, headers, loaded, sources};
 use crate::Unavailable;
 use os::Stop;
 
-/// Builds modules for this kernel and for others with headers installed here. It is set up when first needed, and
-/// everything is reverted when it is dropped.
+/// Builds modules for this kernel and for others whose headers are installed here. The directory is set up when first
+/// needed, and everything is reverted when it is dropped.
 #[derive(Debug, Default)]
 pub struct BuildDirectory(OnceLock<Result<Prepared, Unavailable>>);
 
-/// What is set up.
+/// The resources that were set up.
 #[derive(Debug)]
 struct Prepared {
     folder: PathBuf,
     guardian: Option<ModuleGuardian>,
-    /// Releases that there are modules for, each in a folder of its place in this list.
+    /// Kernel releases for which modules were built, each in a directory named after its index in this list.
     built: Mutex<Vec<String>>,
-    /// A module could not be unloaded; the guardian keeps trying.
+    /// Whether a module could not be unloaded, so that the guardian must keep trying.
     left: AtomicBool,
     /// Held until everything is reverted.
     _lock: File,
 }
 
 impl BuildDirectory {
-    /// Sets it up, if it is not.
+    /// Sets it up, unless this is already done.
     ///
     /// # Errors
     ///
-    /// Another linespeed has the module, or no folder or process can be made.
+    /// Another linespeed uses the module, or no directory or process can be created.
     pub(super) fn open(&self) -> Result<(), Unavailable> {
         self.prepared().map(|_| ())
     }
@@ -46,7 +47,7 @@ impl BuildDirectory {
         self.0.get_or_init(|| Prepared::new(&os::places::temporary_folder())).as_ref().map_err(Clone::clone)
     }
 
-    /// A folder that is removed when this is dropped, and when we are killed.
+    /// The directory, which is removed when this is dropped or when we are killed.
     pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
         self.prepared().map(|prepared| prepared.folder.as_path())
     }
@@ -67,21 +68,21 @@ impl BuildDirectory {
             return Ok(prepared.folder.join(at.to_string()).join(build::MODULE));
         }
         let folder = prepared.folder.join(releases.len().to_string());
-        // What a build has left that failed.
+        // Files left behind by a failed build.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)
             .and_then(|()| sources::write(&folder))
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display()).into()))?;
         let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
         let built = build::build(build::LIMIT, &headers, &folder, &path, stop, watch_group);
-        // Its number may soon be another process group's.
+        // Its ID may soon belong to another process group.
         watch_group(0);
         let built = built.map_err(|failure| add_remedy(failure, root, release, stop))?;
         releases.push(release.to_owned());
         Ok(built.module)
     }
 
-    /// A module could not be unloaded.
+    /// Records that a module could not be unloaded.
     pub(super) fn keep_guardian(&self) {
         if let Some(Ok(prepared)) = self.0.get() {
             prepared.left.store(true, Ordering::Relaxed);
@@ -98,9 +99,9 @@ impl Prepared {
             text!("cannot start the process that unloads the kernel module: {error}")
                 .with_remedy(text!("raise the process limit (ulimit -u, or pids.max of the cgroup)"))
         })?;
-        // Only ours: nobody else may change what is loaded.
+        // Only ours: other users must not be able to change the module before it is loaded.
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
-            // Whatever is there already is not ours to remove.
+            // Existing files must not be removed.
             guardian.dismiss();
             return Err(elsewhere(format!("{}: {error}", folder.display()).into()));
         }
@@ -117,7 +118,7 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
-        // Without a message it keeps trying once this value's end closes its pipe.
+        // Without a message, the guardian keeps trying after the pipe is closed when this value is dropped.
         if let Some(guardian) =
             self.guardian.take().filter(|_| !self.left.load(Ordering::Relaxed) && !self.folder.exists())
         {
@@ -126,7 +127,7 @@ impl Drop for Prepared {
     }
 }
 
-/// It cannot be built in the folder for temporary files.
+/// The module cannot be built in the directory for temporary files.
 fn elsewhere(reason: Text) -> Unavailable {
     Unavailable::new(reason).with_remedy(build::BUILD_ELSEWHERE)
 }

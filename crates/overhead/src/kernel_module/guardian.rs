@@ -1,7 +1,8 @@
-//! The process that unloads the module and removes the folder when the process that loaded it has ended for any reason.
+//! The process that unloads the module and removes the build directory when the process that loaded the module has
+//! ended for any reason.
 //!
-//! It is a copy of a process that may have threads, so that it only makes system calls: from the fork on it allocates no memory and takes
-//! no lock.
+//! The guardian is a forked copy of a process that may have several threads. After the fork, it therefore only makes
+//! system calls, and neither allocates memory nor takes locks.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -11,48 +12,49 @@ use std::path::Path;
 
 use os::guardian::{Guardian, Lifeline, Message};
 
-/// Its name in the kernel.
+/// Its process name.
 const NAME: &CStr = c"linespeed-kmod";
-/// The module's name, as delete_module takes it.
+/// The module's name, as passed to delete_module.
 pub(super) const MODULE: &CStr = c"linespeed";
-/// Attempts to unload, with pauses: a pass of the ended process may still be in its last burst.
+/// Maximum number of attempts to unload, with pauses, because a pass of the ended process may still be in its last
+/// burst.
 const TRIES: u32 = 600;
-/// Between two tries, ns.
+/// The pause between two attempts, ns.
 const PAUSE_NS: i64 = 50_000_000;
-/// The depth to which the folder's own folders are read.
+/// Maximum depth of subdirectories that are removed.
 const DEPTH: u32 = 8;
 
-/// A guardian that waits for our end.
+/// A guardian that waits for this process to end.
 #[derive(Debug)]
 pub(crate) struct ModuleGuardian(Guardian);
 
 impl ModuleGuardian {
-    /// Posts a guardian over the module and a `folder`, which need not exist yet. The descriptor `lock` stays open in it, so that the next
-    /// linespeed finds the lock free only when everything is reverted.
+    /// Starts a guardian for the module and a `folder`, which need not exist yet. The descriptor `lock` stays open in
+    /// the guardian, so that the lock is not free for the next linespeed until everything is reverted.
     ///
     /// # Errors
     ///
-    /// The process cannot be created: then nothing may be loaded.
+    /// The process cannot be created. In this case, nothing may be loaded.
     pub(crate) fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
         let folder = folder.map(|folder| CString::new(folder.as_os_str().as_bytes())).transpose()?;
         let work = |lifeline: &Lifeline| watch_over(lifeline, folder.as_deref());
-        // SAFETY: the work makes system calls only.
+        // SAFETY: the work only makes system calls.
         unsafe { Guardian::post_beside_threads(NAME, &[lock], work) }.map(Self)
     }
 
-    /// Sends it the process group of the build, which it must also end.
+    /// Sends the guardian the process group of the build, which it must also end.
     pub(crate) fn watch_group(&self, group: i32) {
         self.0.tell(group);
     }
 
-    /// Everything is reverted: ends it, and waits for its end.
+    /// Ends the guardian after everything was reverted, and waits for it to exit.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();
     }
 }
 
-/// Waits for the end of the original, then restores everything.
+/// Waits until the original process has ended, then reverts everything.
 fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
     let mut group = 0;
     loop {
@@ -63,7 +65,7 @@ fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
         }
     }
     if group > 1 {
-        // SAFETY: takes numbers.
+        // SAFETY: the call only takes integers.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
     for _ in 0..TRIES {
@@ -73,7 +75,7 @@ fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
         }
     }
     let Some(folder) = folder else { return };
-    // What has been killed a moment ago may still be writing there.
+    // Processes that were just killed may still be writing there.
     for _ in 0..TRIES {
         remove(libc::AT_FDCWD, folder, DEPTH);
         // SAFETY: a string that outlives the call.
@@ -99,14 +101,14 @@ pub(super) fn unload() -> Result<(), i32> {
     }
 }
 
-/// Removes a folder with its contents, by system calls alone.
+/// Removes a directory with its contents, using only system calls.
 fn remove(at: i32, name: &CStr, depth: u32) {
     /// The offsets of an entry's length and name (struct linux_dirent64).
     const LENGTH: usize = 16;
     const ENTRY: usize = 19;
     let mut buffer = [0u64; 512];
-    // SAFETY: the name outlives the calls; the kernel writes as many whole records as it reports, each with a name that ends with a zero
-    // byte within it.
+    // SAFETY: the name outlives the calls; the kernel writes as many complete records as it reports, each with a
+    // zero-terminated name.
     unsafe {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let folder = libc::openat(at, name.as_ptr(), flags);
@@ -178,7 +180,7 @@ mod tests {
         let guardian = ModuleGuardian::post(Some(folder.path()), 2).unwrap();
         guardian.watch_group(build.id().cast_signed());
         let pid = guardian.0.pid();
-        // As the end of this process does.
+        // As happens when this process ends.
         drop(guardian);
         assert!(!build.wait().unwrap().success());
         let mut status = 0;

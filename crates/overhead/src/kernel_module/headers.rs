@@ -1,4 +1,5 @@
-//! The headers and tools for building a module: whether they are present, complete and for this kernel; otherwise what to install.
+//! Checks whether the headers and tools for building a module are present, complete and for this kernel; otherwise,
+//! reports what to install.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,9 +13,9 @@ use crate::Unavailable;
 /// The build environment for modules of the running kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// The folder that make is run in.
+    /// The directory in which make is run.
     pub folder: PathBuf,
-    /// More arguments for make.
+    /// Additional arguments for make.
     pub arguments: Vec<String>,
 }
 
@@ -22,7 +23,8 @@ pub struct Headers {
 ///
 /// # Errors
 ///
-/// Headers that are missing, incomplete or of another kernel, and missing tools, each with what to install.
+/// Headers that are missing, incomplete or for a different kernel, and missing tools, each with the packages to
+/// install.
 pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
     let missing = |reason: Text| Unavailable::new(reason).with_remedy(install_headers(root, release));
@@ -57,7 +59,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
         .unwrap_or_default();
     let clang = config.lines().any(|line| line == "CONFIG_CC_IS_CLANG=y");
     let tools: &[&str] = if clang { &["make", "clang", "ld.lld"] } else { &["make", "gcc", "ld"] };
-    // A distribution may build with a compiler of a version in its name, and have no other.
+    // A distribution may only have a compiler with a version in its name.
     let named = compiler(&config);
     for tool in tools {
         let there =
@@ -82,13 +84,13 @@ fn release_of(text: &str) -> Option<&str> {
     line.trim().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// The compiler that the kernel was built with: the first word of CONFIG_CC_VERSION_TEXT.
+/// The compiler with which the kernel was built: the first word of CONFIG_CC_VERSION_TEXT.
 fn compiler(config: &str) -> Option<&str> {
     let line = config.lines().find_map(|line| line.strip_prefix("CONFIG_CC_VERSION_TEXT="))?;
     line.trim_matches('"').split_whitespace().next().filter(|word| word.contains("gcc"))
 }
 
-/// Whether there is an executable file with that name on a search path.
+/// Whether an executable file with that name exists on a search path.
 fn is_on_path(path: &OsStr, name: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let executable =
@@ -101,7 +103,7 @@ fn family(root: &Path) -> Option<Family> {
     Family::find(&files.iter().find_map(|path| fs::read_to_string(root.join(path)).ok())?)
 }
 
-/// The command that installs the headers of a kernel, and what a module is built with.
+/// The command that installs the headers of a kernel and the build tools for a module.
 pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
     let Some(family) = family(root) else {
         return text!(
@@ -110,7 +112,7 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
             release = release.to_owned()
         );
     };
-    // A kernel's flavour is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
+    // The kernel's flavor is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
     let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let flavour = release.rsplit_once('-').filter(|(_, last)| is_word(last));
     let headers = match (family, flavour) {

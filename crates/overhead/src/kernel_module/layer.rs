@@ -1,4 +1,4 @@
-//! A kernel thread as a layer: pinned or not, with interrupts or without.
+//! A kernel thread as a layer: pinned or unpinned, with or without interrupts.
 
 use record::text;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use os::procfs::USER_HZ;
 /// Duration of one clock reading, seconds.
 const LOOK: f64 = 100e-6;
 
-/// The routine in a thread of the kernel.
+/// The routine in a kernel thread.
 #[derive(Debug)]
 pub struct KernelLayer {
     module: Rc<Module>,
@@ -22,12 +22,12 @@ pub struct KernelLayer {
     bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
-    /// The counts of the CPU it is pinned to.
+    /// The counts of the CPU to which it is pinned.
     counts: Option<CpuCounts>,
 }
 
 impl KernelLayer {
-    /// A layer of a loaded module; `ticks` is the clock of all layers.
+    /// Creates a layer of a loaded module; `ticks` is the clock of all layers.
     pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Option<u32>, interrupts: bool) -> Self {
         let operations = kernels::adds::ADDS;
         let iterations = LOOK * watch::look_at_clock() / f64::from(operations);
@@ -49,9 +49,10 @@ impl Layer for KernelLayer {
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
         if range.end > BELOW_MAX || range.start > range.end {
             return Err(text!(
-                "the kernel module counts primes only below {most}, so that interrupts are never off for long",
+                "the kernel module counts primes only below {most}, to avoid disabling interrupts for long",
                 most = BELOW_MAX
-            ).into());
+            )
+            .into());
         }
         let request = Request {
             range: range.clone(),
@@ -72,14 +73,14 @@ impl Layer for KernelLayer {
     }
 }
 
-/// A reported pass; `counted`: interrupts, softirqs and stolen ticks of the CPU it was pinned to.
+/// Converts a reported pass; `counted`: interrupts, softirqs and stolen ticks of the CPU to which it was pinned.
 fn read_report(
     report: &PassReport,
     ticks: Ticks,
     interrupts: bool,
     counted: [Option<u64>; 3],
 ) -> Result<Pass, Unavailable> {
-    // Interrupts occur between bursts; with interrupts off that time does not count.
+    // Interrupts occur between bursts; with interrupts off, that time does not count.
     let spent = if interrupts { report.ticks_whole } else { report.ticks_inside };
     let adds = f64::from(report.clock_iterations) * f64::from(kernels::adds::ADDS);
     let hz = |looked: u64| adds / ticks.seconds(looked);
@@ -92,7 +93,7 @@ fn read_report(
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
-    // With interrupts off none disturbs a burst, and time between bursts does not count.
+    // With interrupts off, none disturbs a burst, and time between bursts does not count.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,

@@ -1,4 +1,4 @@
-//! The module in the kernel: loaded, asked through its device, unloaded.
+//! Loads the module, communicates with it through its device, and unloads it.
 
 use record::text;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -17,21 +17,22 @@ use crate::Unavailable;
 
 /// The device.
 const DEVICE: &str = "/dev/linespeed";
-/// Where the kernel shows whether the module is loaded.
+/// The directory that exists while the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
-/// Only the linespeed that has locked this file of root's, which no other user can, may use the module.
+/// The lock file: only the linespeed that holds the lock may use the module. The file belongs to root, and no other
+/// user can lock it.
 const LOCK: &str = "module.lock";
-/// Folders that builds are made in begin with this.
+/// The prefix of build directories.
 pub(super) const FOLDER: &str = "linespeed-module-";
-/// Attempts to unload, with pauses.
+/// Maximum number of attempts to unload, with pauses.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Takes the lock: nobody else loads or unloads while it exists.
+/// Takes the lock: no other linespeed loads or unloads the module while this one holds it.
 ///
 /// # Errors
 ///
-/// Another linespeed has it.
+/// Another linespeed holds the lock.
 pub(super) fn lock() -> Result<File, Unavailable> {
     let failed = |error| Unavailable::new(text!("cannot lock the kernel module: {error}"));
     let file = lock_file().map_err(failed)?;
@@ -45,7 +46,7 @@ pub(super) fn lock() -> Result<File, Unavailable> {
     }
 }
 
-/// The lock file. Users other than root load nothing, and need no lock.
+/// Opens the lock file. Users other than root cannot load modules and need no lock.
 fn lock_file() -> io::Result<File> {
     if !os::is_root() {
         return tempfile();
@@ -57,15 +58,15 @@ fn lock_file() -> io::Result<File> {
     options.open(folder.join(LOCK))
 }
 
-/// Removes what a linespeed killed together with its guardian left behind. Requires the lock.
+/// Cleans up after a linespeed that was killed together with its guardian. Requires the lock.
 ///
 /// # Errors
 ///
-/// A module in use that cannot be unloaded.
+/// The module is in use and cannot be unloaded.
 pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER));
-        // Only our own, and not through links.
+        // Only our own directories, without following links.
         if named && is_own_folder(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -89,7 +90,7 @@ fn is_own_folder(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// Why the kernel rejects it, in words.
+/// The reason why the kernel rejects it.
 pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
     let file =
         File::open(module).map_err(|error| Unavailable::new(format!("{}: {error}", module.display())))?;
@@ -98,7 +99,7 @@ pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
     if done == 0 { Ok(()) } else { Err(refused(&io::Error::last_os_error(), release)) }
 }
 
-/// Why the kernel rejected the module.
+/// The reason why the kernel rejected the module.
 fn refused(error: &io::Error, release: &str) -> Unavailable {
     let number = error.raw_os_error().unwrap_or(0);
     let remedy = match number {
@@ -123,11 +124,11 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
     Unavailable { reason: text!("the kernel refuses the module: {error}"), remedy }
 }
 
-/// Unloads the module, which a last burst may keep busy for a short time.
+/// Unloads the module, which may still be busy with a last burst for a short time.
 ///
 /// # Errors
 ///
-/// Why it stays.
+/// The reason why it remains loaded.
 pub(super) fn unload() -> io::Result<()> {
     let mut last = 0;
     for _ in 0..TRIES {
@@ -146,7 +147,7 @@ pub(super) fn unload() -> io::Result<()> {
 pub(super) struct Device(File);
 
 impl Device {
-    /// Opens it; if /dev does not show the device, through a node of our own in `folder`.
+    /// Opens the device. If it is missing in /dev, it is opened through a node created in `folder`.
     pub(super) fn open(folder: &Path) -> Result<Self, Unavailable> {
         let opened = OpenOptions::new().read(true).write(true).open(DEVICE).or_else(|error| {
             let own = (error.kind() == io::ErrorKind::NotFound).then(|| own_node(folder)).flatten();
@@ -167,7 +168,7 @@ impl Device {
             self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
         Answer::read(&reported, request.passes).ok_or_else(|| {
             Unavailable::new(text!(
-                "the kernel module gave an invalid answer of {bytes} bytes",
+                "the kernel module returned an invalid answer of {bytes} bytes",
                 bytes = reported.len()
             ))
         })
@@ -183,7 +184,7 @@ impl Device {
     }
 }
 
-/// A node for the device that the kernel knows by number.
+/// Creates a node for the device from its number in the kernel.
 fn own_node(folder: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string("/sys/class/misc/linespeed/dev").ok()?;
     let (major, minor) = text.trim().split_once(':')?;
@@ -199,7 +200,7 @@ fn explained(error: &io::Error) -> Unavailable {
         Some(libc::ENODEV) => text!("the CPU is offline, so the kernel module cannot use it")
             .with_remedy(text!("choose a CPU that is online: see linespeed inspect")),
         Some(libc::ETIME) => Unavailable::new(text!(
-            "testing one number took longer than interrupts may be off (2 ms), so the kernel module ended the pass"
+            "testing one number exceeded the limit for disabled interrupts (2 ms), so the kernel module ended the pass"
         )),
         Some(libc::EINVAL) => {
             text!("module-of-another-version", "the kernel module belongs to another linespeed version")

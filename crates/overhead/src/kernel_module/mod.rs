@@ -1,7 +1,9 @@
-//! Kernel mode: the routine in a kernel module built for the running kernel, loaded, queried, and unloaded.
+//! Kernel mode: runs the routine in a kernel module, which is built for the running kernel, loaded, queried and
+//! unloaded.
 //!
-//! The program contains the module's sources, and the module's code is the program's own bytes ([`sources`]). One linespeed at a time can
-//! use it. A guardian that waits for our end unloads it however we end, and if both are killed the next run cleans up.
+//! The program contains the module's sources, and the module's routine consists of the program's own bytes
+//! ([`sources`]). One linespeed at a time can use the module. A guardian unloads it when this process ends for any
+//! reason; if both are killed, the next run cleans up.
 
 mod build;
 mod build_directory;
@@ -34,12 +36,12 @@ use os::Stop;
 /// The layer of a kernel thread.
 pub const KERNEL: &str = "kernel";
 
-/// Where the module comes from.
+/// The source of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
     /// It is built from the sources in the program.
     Build,
-    /// It was built before, by the same linespeed for the same kernel.
+    /// A file that was built earlier by the same linespeed for the same kernel.
     File(&'a Path),
 }
 
@@ -48,7 +50,7 @@ impl Source<'_> {
     ///
     /// # Errors
     ///
-    /// It cannot be built, or is not there.
+    /// The module cannot be built, or the file does not exist.
     pub(crate) fn file(
         self,
         build_directory: &BuildDirectory,
@@ -65,16 +67,16 @@ impl Source<'_> {
     }
 }
 
-/// The module in the running kernel; unloaded when dropped. It is in use while the device is open.
+/// The module in the running kernel, which is unloaded when dropped. It is in use while the device is open.
 #[derive(Debug)]
 pub struct Module {
     device: Device,
-    /// CPU time of its threads, ns, which the kernel charges to no process.
+    /// CPU time of its threads, ns, which the kernel does not account to any process.
     thread_ns: Arc<AtomicU64>,
     _loaded: Loaded,
 }
 
-/// Unloads the module, or leaves that to the guardian.
+/// Unloads the module, or leaves unloading to the guardian.
 #[derive(Debug)]
 struct Loaded(Arc<BuildDirectory>);
 
@@ -91,7 +93,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// The obstacle with its remedy: nothing is left loaded then.
+    /// The obstacle, with its remedy. In this case, nothing remains loaded.
     pub fn load(
         source: Source,
         build_directory: &Arc<BuildDirectory>,
@@ -113,25 +115,26 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// The module's error for the request, or for a pass that it ended.
+    /// The module's error for the request, or for a pass that it aborted.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         let add = |answer: &Answer| _ = self.thread_ns.fetch_add(answer.head.thread_ns, Ordering::Relaxed);
         self.device.ask(request).inspect(add)
     }
 
-    /// Writes any bytes to the device, and returns at most `answer` bytes of its reply: for tests that send the module invalid requests.
+    /// Writes arbitrary bytes to the device, and returns at most `answer` bytes of its reply, for tests that send
+    /// invalid requests.
     ///
     /// # Errors
     ///
-    /// The device's own.
+    /// The device's error.
     pub fn raw(&self, bytes: &[u8], answer: usize) -> std::io::Result<Vec<u8>> {
         self.device.raw(bytes, answer)
     }
 }
 
-/// The layers of kernel mode, placed by the scheduler and pinned to `cpu`, each with interrupts and without; and the CPU time of their
-/// threads in ns, which is counted while they run. The module is unloaded when the last of them is dropped. If it is unavailable, each of them is
-/// missing with the reason.
+/// The layers of kernel mode, placed by the scheduler and pinned to `cpu`, each with and without interrupts; and the
+/// CPU time of their threads in ns, which is updated while they run. The module is unloaded when the last layer is
+/// dropped. If the module is unavailable, all layers are missing, with the reason.
 pub fn load_layers(
     source: Source,
     build_directory: &Arc<BuildDirectory>,
@@ -153,7 +156,7 @@ pub fn load_layers(
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The release cannot be read.
 pub fn release() -> Result<String, Unavailable> {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(|error| Unavailable::new(format!("/proc/sys/kernel/osrelease: {error}")))?;
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_keep_guardian() {
-        // A path that is no file, so that nothing is loaded even where it could be.
+        // A path that is not a file, so that nothing is loaded even if that is possible.
         let failure =
             Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
         assert!(!failure.reason.is_empty() && !failure.reason.to_string().contains('\n'), "{failure:?}");

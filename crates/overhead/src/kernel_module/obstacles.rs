@@ -1,4 +1,4 @@
-//! Checks what prevents loading a module into this kernel, before anything is built.
+//! Checks for obstacles to loading a module into this kernel, before anything is built.
 
 use record::{Template, Text, text};
 use std::fs;
@@ -13,7 +13,7 @@ const CAP_SYS_MODULE: u32 = 16;
 pub(super) const BOOT_WITH_MODULES: Template =
     Template::new("module-boot-with-modules", "boot a kernel with loadable modules (CONFIG_MODULES)");
 
-/// The first obstacle, from the files below `root`; `None` if they show none.
+/// The first obstacle, from the files below `root`; `None` if there is none.
 pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     if let Some(missing) = find_missing_support(root) {
@@ -46,10 +46,11 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
 }
 
-/// Why no module can ever be loaded into this kernel, from the files below `root`; `None` if it supports modules.
+/// The reason why no module can ever be loaded into this kernel, from the files below `root`; `None` if it supports
+/// modules.
 pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     (!root.join("proc/modules").exists()).then(|| {
-        text!("module-unsupported", "this kernel has no loadable modules (no /proc/modules)")
+        text!("module-unsupported", "this kernel does not support loadable modules (no /proc/modules)")
             .with_remedy(BOOT_WITH_MODULES)
     })
 }
@@ -73,12 +74,12 @@ fn unsigned(root: &Path, why: Text) -> Unavailable {
             text!("module-unsigned-secure-boot", "{why}: unsigned modules are refused; secure boot is on");
         Unavailable::new(reason).with_remedy(text!(
             "module-secure-boot-off",
-            "disable secure boot in the firmware settings; only the kernel rows need a module"
+            "disable secure boot in the firmware settings; only the kernel rows require a module"
         ))
     } else {
         text!("module-unsigned", "{why}: unsigned modules are refused").with_remedy(text!(
             "module-signature-off",
-            "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel rows need a module"
+            "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel rows require a module"
         ))
     }
 }
@@ -146,7 +147,7 @@ mod tests {
             ("sys/module/module/parameters/sig_enforce", "N\n"),
         ];
         assert_eq!(reported(&open), None);
-        // What cannot be read is found out when the module is loaded.
+        // Obstacles that cannot be read are detected when the module is loaded.
         let damaged =
             [MODULES, ("proc/self/status", "CapEff: x\n"), ("sys/kernel/security/lockdown", "integrity")];
         assert_eq!(reported(&damaged), None);

@@ -1,4 +1,4 @@
-//! The input and output of the device /dev/linespeed, as in kmod/linespeed.h.
+//! The input and output of the device /dev/linespeed, as defined in kmod/linespeed.h.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use zerocopy::FromBytes;
 
 /// Constants of both sides.
 const VERSION: u32 = 2;
-/// The largest end of a range that the module accepts: a number below it needs at most 4096 divisions, so that
+/// The largest end of a range that the module accepts. A number below it needs at most 4096 divisions, so that
 /// interrupts are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
-/// How long a burst may last, ns: no interrupt waits longer.
+/// Maximum duration of a burst, ns: no interrupt waits longer.
 pub const BURST_NS: u32 = 2_000_000;
 /// Maximum number of iterations of the dependent adds per clock reading.
 pub const CLOCK_MAX: u32 = 8192;
@@ -19,27 +19,27 @@ const INTERRUPTS_OFF: u32 = 2;
 const ANSWER_BYTES: usize = size_of::<AnswerHead>();
 const PASS_BYTES: usize = size_of::<PassReport>();
 
-/// A load from timer interrupts on one CPU during passes: a known cost, for tests.
+/// A load of timer interrupts on one CPU during passes, with a known cost, for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The CPU.
     pub cpu: u32,
     /// The interrupt period, ns; at least 20,000.
     pub period_ns: u32,
-    /// The duration of each, ns; at most half of the period, and 500,000.
+    /// The duration of each interrupt, ns; at most half the period, and at most 500,000.
     pub busy_ns: u32,
 }
 
 /// Requested passes of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The numbers, below [`BELOW_MAX`].
+    /// The range of numbers, below [`BELOW_MAX`].
     pub range: Range<u64>,
-    /// How many passes, 1 to 32.
+    /// The number of passes, 1 to 32.
     pub passes: u32,
-    /// The CPU that the thread is pinned to.
+    /// The CPU to which the thread is pinned.
     pub cpu: Option<u32>,
-    /// Whether interrupts are off within bursts.
+    /// Whether interrupts are disabled within bursts.
     pub interrupts_off: bool,
     /// Iterations of the dependent adds per clock reading, 1 to [`CLOCK_MAX`].
     pub clock_iterations: u32,
@@ -48,7 +48,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Its bytes.
+    /// Encodes the request.
     pub fn bytes(&self) -> Vec<u8> {
         let flags =
             if self.cpu.is_some() { BOUND } else { 0 } | if self.interrupts_off { INTERRUPTS_OFF } else { 0 };
@@ -67,7 +67,7 @@ impl Request {
     }
 }
 
-/// One pass, as the module reports it.
+/// One pass, as reported by the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct PassReport {
@@ -77,31 +77,31 @@ pub struct PassReport {
     pub ticks_inside: u64,
     /// Ticks from the beginning of the first burst to the end of the last.
     pub ticks_whole: u64,
-    /// The same in ns, by the kernel's clock.
+    /// The same in ns, on the kernel's clock.
     pub ns_whole: u64,
-    /// Ticks of a clock reading before, the fastest of three.
+    /// Ticks of a clock reading before the pass, the fastest of three.
     pub clock_before: u64,
-    /// And after.
+    /// The same after the pass.
     pub clock_after: u64,
-    /// The longest time that interrupts were off, ns.
+    /// The longest time with interrupts off, ns.
     pub longest_off_ns: u64,
     /// Iterations of the dependent adds per clock reading.
     pub clock_iterations: u32,
-    /// CRC-32 of the routine's bytes where they ran.
+    /// CRC-32 of the routine's bytes as executed.
     pub crc: u32,
     /// Their offset in a page of 4096 bytes.
     pub page_offset: u32,
-    /// Bursts.
+    /// Number of bursts.
     pub bursts: u32,
     /// The CPU at the start.
     pub cpu_from: u32,
     /// The CPU at the end.
     pub cpu_to: u32,
-    /// Moves from CPU to CPU, seen between bursts.
+    /// Migrations between CPUs, as observed between bursts.
     pub cpu_changes: u32,
-    /// Voluntary switches.
+    /// Voluntary context switches.
     pub switches: u32,
-    /// Involuntary switches.
+    /// Involuntary context switches.
     pub preemptions: u32,
     /// Reserved for later versions.
     pub reserved: u32,
@@ -117,7 +117,7 @@ pub struct AnswerHead {
     pub routine_bytes: u32,
     /// Bytes of the adds.
     pub clock_bytes: u32,
-    /// CRC-32 of the adds' bytes where they ran.
+    /// CRC-32 of the adds' bytes as executed.
     pub clock_crc: u32,
     /// Their offset in a page of 4096 bytes.
     pub clock_offset: u32,
@@ -125,14 +125,14 @@ pub struct AnswerHead {
     pub load_count: u64,
     /// Their total duration, ns.
     pub load_ns: u64,
-    /// CPU time of the thread that made the passes, ns.
+    /// CPU time of the thread that ran the passes, ns.
     pub thread_ns: u64,
 }
 
 /// The module's reply to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Of all passes.
+    /// The values for all passes together.
     pub head: AnswerHead,
     /// The passes.
     pub passes: Vec<PassReport>,

@@ -1,10 +1,10 @@
-//! The module's sources inside the program, and the program bytes that belong to them.
+//! The module's sources, which are embedded in the program, and the program's bytes that are linked into the module.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The files of kmod/ that a build needs.
+/// The files of kmod/ that are needed for a build.
 const FILES: [(&str, &str); 6] = [
     ("Makefile", include_str!("../../../../kmod/Makefile")),
     ("linespeed.h", include_str!("../../../../kmod/linespeed.h")),
@@ -14,7 +14,7 @@ const FILES: [(&str, &str); 6] = [
     ("bytes.S", include_str!("../../../../kmod/bytes.S")),
 ];
 
-/// Writes the sources, the routine's bytes and the adds' bytes into a folder.
+/// Writes the sources, the routine's bytes and the adds' bytes into a directory.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
-//! The guest on aarch64. Translation is on: without it data would bypass the caches, and the routine's bytes would be
-//! fetched differently from everywhere else. It has one page table, and an exception table that only signals
-//! exceptions.
+//! The guest on aarch64. Address translation is enabled: otherwise, data would bypass the caches, and the routine's
+//! bytes would be fetched in a different way than in other layers. The guest has one page table, and an exception table
+//! that only signals exceptions.
 
 use std::arch::global_asm;
 use std::io;
@@ -15,7 +15,7 @@ use super::machine::{Exit, Machine, OUTSIDE};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
-// What the guest runs: it reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
+// The guest's code: it reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
 // again, and exits with a store to the address in x19. Each exception exits with a store 8 bytes beyond.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
@@ -54,10 +54,10 @@ const EXCEPTIONS: u64 = 0x4000;
 const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 
-/// A table, or a page, with its access flag, inner shareable.
+/// Descriptor bits of a table; of a page, with access flag and inner shareable.
 const TABLE: u64 = 0b11;
 const PAGE: u64 = 0b11 | 1 << 10 | 0b11 << 8;
-/// Readable in both modes; what user mode may write, the kernel may not execute.
+/// Readable in both modes. Pages that user mode may write are not executable in kernel mode.
 const READ_ONLY: u64 = 0b11 << 6;
 const WRITABLE: u64 = 0b01 << 6;
 /// Memory attributes: the first of MAIR_EL1 is ordinary memory, the second a device.
@@ -72,7 +72,7 @@ const fn system(op0: u64, op1: u64, crn: u64, crm: u64, op2: u64) -> u64 {
     WORD | 0x0013 << 16 | op0 << 14 | op1 << 11 | crn << 7 | crm << 3 | op2
 }
 
-/// x0 to x30 of `struct user_pt_regs`, which are named by their place in words of 32 bits.
+/// x0 to x30 of `struct user_pt_regs`, which are addressed by their offset in 32-bit words.
 const fn general(number: u64) -> u64 {
     WORD | 0x0010 << 16 | (2 * number)
 }
@@ -103,7 +103,7 @@ pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// Gives the virtual CPU the processor's own type.
+/// Sets the vCPU to the processor's type.
 pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let mut target = kvm_vcpu_init::default();
     machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
@@ -135,7 +135,7 @@ fn get(cpu: &VcpuFd, name: u64) -> io::Result<u64> {
     Ok(u64::from_ne_bytes(value))
 }
 
-/// Writes what the guest needs, once.
+/// Writes the guest's tables and code, once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
     // SAFETY: both symbols are in one readable section, the end after the start.
@@ -201,7 +201,7 @@ pub(super) fn count(
     })
 }
 
-/// Why KVM may be missing, and the remedy.
+/// The reason why KVM may be missing, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     (
         text!("the kernel was built without KVM, or not started at EL2"),
@@ -211,7 +211,7 @@ pub(super) fn explain_absence() -> (Text, Text) {
     )
 }
 
-/// Lets tests run a guest that never ends.
+/// Replaces the code, for tests with a guest that never ends.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // b to itself.

@@ -1,4 +1,4 @@
-//! Opens `/dev/kvm`, and explains why it does not open.
+//! Opens `/dev/kvm`, or explains why it cannot be opened.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -11,26 +11,26 @@ use record::text;
 
 use crate::Unavailable;
 
-/// Linux's path of it.
+/// The path of the KVM device.
 pub const PATH: &str = "/dev/kvm";
 
-/// The only version of the interface that there has been since Linux 2.6.22.
+/// The only version of the interface since Linux 2.6.22.
 const VERSION: i32 = 12;
 
-/// KVM's device, open, with the known version.
+/// The open KVM device, with the known version.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) kvm: Kvm,
     path: PathBuf,
 }
 
-/// Interrupted attempts to create a virtual machine before it counts as an error.
+/// Maximum number of interrupted attempts to create a virtual machine.
 const ATTEMPTS: usize = 20;
 
 impl Device {
     /// Opens it.
     pub(crate) fn open(path: &Path) -> Result<Self, Unavailable> {
-        // Whatever is at that path: opening it must not wait for a writer, as with a pipe.
+        // Opening the path must not wait for a writer if it is a pipe.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new()
             .read(true)
@@ -58,7 +58,7 @@ impl Device {
         }
     }
 
-    /// Makes a virtual machine of the architecture's kind.
+    /// Creates a virtual machine of the type for this architecture.
     pub(crate) fn machine(&self, kind: u64) -> Result<VmFd, Unavailable> {
         let mut last = io::Error::from(io::ErrorKind::Interrupted);
         for _ in 0..ATTEMPTS {
@@ -74,7 +74,7 @@ impl Device {
     }
 }
 
-/// Why a virtual machine cannot be created.
+/// The reason why a virtual machine cannot be created.
 fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     let device = &path.display().to_string();
     let failure = Unavailable::new(text!("{device} cannot create a virtual machine: {error}"));
@@ -96,7 +96,7 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     }
 }
 
-/// Why the device cannot be opened.
+/// The reason why the device cannot be opened.
 fn not_open(path: &Path, error: &io::Error) -> Unavailable {
     let device = &path.display().to_string();
     match error.raw_os_error() {
@@ -119,7 +119,7 @@ fn not_open(path: &Path, error: &io::Error) -> Unavailable {
     }
 }
 
-/// The name of the group that may read and write the file.
+/// The name of the group with read and write access to the file.
 fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
     if file.mode() & 0o060 != 0o060 {
         return None;
@@ -131,10 +131,10 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
     line.split(':').next().filter(|name| !name.is_empty() && *name != "root").map(str::to_owned)
 }
 
-/// Why there is no device, as far as known.
+/// The reason why there is no device, as far as known.
 fn absent(path: &Path) -> Unavailable {
     let device = &path.display().to_string();
-    // The kernel lists its devices whatever a container is given of them.
+    // The kernel lists its devices regardless of those available in a container.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
         return text!("{device} is missing from this container, although the kernel has KVM")
             .with_remedy(text!("start the container with --device {device}"));
@@ -190,7 +190,7 @@ mod tests {
         let reported = |mode: u32, group: u32| {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            // Only root gives files to other groups.
+            // Only root can assign files to other groups.
             std::os::unix::fs::chown(&path, None, Some(group)).ok()?;
             group_that_may(&std::fs::metadata(&path).unwrap())
         };

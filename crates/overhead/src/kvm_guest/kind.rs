@@ -1,12 +1,12 @@
-//! The kind of KVM, from the behaviour of its guests.
+//! Determines the kind of KVM from the behavior of its guests.
 
 use super::TriedUntil;
 
-/// What kind of KVM a machine has.
+/// The kind of KVM on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
-    /// The processor runs both modes of a guest, and this machine is hardware.
+    /// The processor runs both modes of a guest, and this machine is bare metal.
     Hardware,
     /// The processor runs both modes of a guest, and this machine is itself virtual.
     Nested,
@@ -21,8 +21,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind from how far the guests in user mode and in kernel mode came, `None` if they run; `hypervisor` is what the machine itself
-    /// runs under, `pvm` whether that module is loaded.
+    /// Determines the kind from the point at which the guests in user mode and kernel mode failed (`None` if they run).
+    /// `hypervisor` is the one under which this machine runs; `pvm` tells whether that module is loaded.
     pub(super) fn of_guests(ended: [Option<TriedUntil>; 2], hypervisor: Option<&str>, pvm: bool) -> Self {
         match ended {
             [Some(TriedUntil::Made), _] => Kind::None,

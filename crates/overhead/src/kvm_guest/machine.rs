@@ -1,4 +1,4 @@
-//! A virtual machine of 64 KiB and one virtual CPU.
+//! A virtual machine with 64 KiB of memory and one vCPU.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,49 +12,49 @@ use super::processor;
 use crate::Unavailable;
 use os::mapping::{Mapping, Page};
 
-/// The guest's memory, from address 0 on: a multiple of the largest base page that a host can have.
+/// The size of the guest's memory, from address 0: a multiple of the largest base page size of any host.
 pub(super) const BYTES: usize = 64 << 10;
-/// An address beyond it: a store there leaves the guest.
+/// An address beyond the memory: a store to it exits the guest.
 pub(super) const OUTSIDE: u64 = 0x2_0000;
-/// The signal that gets a virtual CPU out of the guest. Other recipients ignore it.
+/// The signal that interrupts a running vCPU. Other recipients ignore it.
 pub(super) const INTERRUPT: libc::c_int = libc::SIGURG;
 
-/// Why the guest exited.
+/// The reason why the guest exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// It wrote to this port.
     Port(u16),
-    /// It stored something at this address outside its memory.
+    /// It stored to this address outside its memory.
     Store(u64),
-    /// It hit an exception: all exceptions end this way on x86-64.
+    /// It raised an exception: on x86-64, all exceptions have this result.
     Shutdown,
-    /// The signal came.
+    /// The signal interrupted it.
     Interrupted,
     /// The processor or KVM refused it, with this reason code.
     Refused(u32),
-    /// Something else, by KVM's number.
+    /// Another exit, with KVM's exit number.
     Other(u32),
 }
 
 /// The machine. It is destroyed when dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
-    // In this order: the virtual CPU, the machine, the memory that it uses.
+    // Dropped in this order: the vCPU, the machine, the memory that it uses.
     pub(super) cpu: VcpuFd,
     _machine: VmFd,
     memory: Mapping,
 }
 
-/// The guest needs more memory than it has.
-pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit into its memory";
+/// The guest's code exceeds its memory.
+pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit in its memory";
 
-/// The request of KVM's interface that failed.
+/// Adds the name of the KVM request that failed to an error.
 pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {
     move |error| Unavailable::new(text!("KVM: {request}: {error}", error = error.into()))
 }
 
 impl Machine {
-    /// Makes one on this device; its memory is zero and its CPU as after a reset.
+    /// Creates a machine on this device, with zeroed memory and a CPU in reset state.
     pub(crate) fn new(device: &Device) -> Result<Self, Unavailable> {
         let machine = device.machine(processor::kind(device))?;
         processor::before_cpu(&machine)?;
@@ -72,12 +72,13 @@ impl Machine {
         Ok(Self { cpu, _machine: machine, memory })
     }
 
-    /// Writes to its memory; returns false, without writing, if the range exceeds it.
+    /// Writes to its memory. Returns false, without writing, if the range exceeds the memory.
     #[must_use]
     pub(crate) fn write(&self, address: usize, bytes: &[u8]) -> bool {
         let fits = address.checked_add(bytes.len()).is_some_and(|end| end <= BYTES);
         if fits {
-            // SAFETY: the range is within the mapping, which nobody else accesses while the guest is stopped.
+            // SAFETY: the range is within the mapping, which is not accessed by anything else while the guest is
+            // stopped.
             unsafe { self.memory.start().add(address).copy_from(bytes.as_ptr(), bytes.len()) };
         }
         fits
@@ -89,7 +90,7 @@ impl Machine {
         words.iter().enumerate().all(|(at, word)| self.write(address + at * 8, &word.to_le_bytes()))
     }
 
-    /// The contents of its memory; `None` if the range exceeds it.
+    /// Reads its memory; `None` if the range exceeds the memory.
     pub(crate) fn read(&self, address: usize, bytes: usize) -> Option<Vec<u8>> {
         let fits = address.checked_add(bytes).is_some_and(|end| end <= BYTES);
         fits.then(|| {
@@ -106,7 +107,7 @@ impl Machine {
             Ok(VcpuExit::IoOut(port, _)) => Exit::Port(port),
             Ok(VcpuExit::MmioWrite(address, _)) => Exit::Store(address),
             Ok(VcpuExit::Shutdown) => Exit::Shutdown,
-            // The kernel's number is of 32 bits.
+            // The kernel's number has 32 bits.
             Ok(VcpuExit::FailEntry(reason, _)) => Exit::Refused(reason as u32),
             Ok(VcpuExit::InternalError) => {
                 let left = &self.cpu.get_kvm_run().__bindgen_anon_1;
@@ -119,16 +120,17 @@ impl Machine {
         })
     }
 
-    /// Completes the instruction at which the guest exited, so that registers may be read and written, without running further.
+    /// Completes the instruction at which the guest exited, without running further, so that registers may be read and
+    /// written.
     pub(crate) fn complete(&mut self) {
         self.cpu.set_kvm_immediate_exit(1);
-        // It ends as if interrupted.
+        // The run ends as if interrupted.
         let _ = self.cpu.run();
         self.cpu.set_kvm_immediate_exit(0);
     }
 }
 
-/// Blocks all signals except one, which is only let in while the guest runs: nothing can be missed in between.
+/// Blocks all signals except one, which is only unblocked while the guest runs, so that none is missed in between.
 fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
     /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size without the mask itself.
     const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;
@@ -139,7 +141,7 @@ fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
         blocked: u64,
     }
     let mask = SignalMask { bytes: 8, blocked: !(1 << (INTERRUPT - 1)) };
-    // SAFETY: the structure is the request's, and outlives the call.
+    // SAFETY: the structure has the type of the request, and outlives the call.
     match unsafe { libc::ioctl(cpu.as_raw_fd(), SET_SIGNAL_MASK as libc::Ioctl, &raw const mask) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

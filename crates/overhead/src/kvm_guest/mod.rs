@@ -1,9 +1,9 @@
-//! The routine in a guest of raw `/dev/kvm`, without other software: a virtual machine of one page table and the
-//! routine's page, in user mode and in kernel mode.
+//! Runs the routine in a guest directly on `/dev/kvm`, without other software: a virtual machine with one page table
+//! and the routine's page, in user mode and in kernel mode.
 //!
-//! The kind of KVM is determined by running: some interpret a guest's kernel mode, some never return. A guest has a separate thread, pinned to
-//! its CPU. The caller waits for it with a time-out, gets it out of the guest with a
-//! signal, and leaves nothing behind.
+//! The kind of KVM is determined by running guests: some KVMs interpret a guest's kernel mode, and some never return.
+//! Each guest has a separate thread, pinned to its CPU. The caller waits for the thread with a timeout, interrupts the
+//! guest with a signal, and leaves nothing behind.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -44,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The layer's place, on this CPU. The machine's interrupts reach it.
+    /// The layer's name on this CPU. The machine's interrupts reach it.
     pub fn name(self, cpu: u32) -> LayerName {
         let layer = match self {
             Mode::User => "guest user",
@@ -54,48 +54,48 @@ impl Mode {
     }
 }
 
-/// How the guest signals that the routine has ended.
+/// The way in which the guest signals that the routine has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitWay {
     /// It writes to a port.
     Port,
-    /// It stores to an address that has no memory.
+    /// It stores to an address without memory.
     Store,
 }
 
-/// The result of a guest.
+/// The result of a guest's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counted {
     /// Whether it ended normally; otherwise the values are meaningless.
     ended: bool,
     exit: machine::Exit,
     primes: u64,
-    /// The counter as read by the guest, just before the routine and just after.
+    /// The counter as read by the guest right before and after the routine.
     from: u64,
     to: u64,
-    /// Where it ran.
+    /// The address at which the routine ran.
     routine: u64,
 }
 
 /// The first range to try, and the number of primes in it.
 const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
-/// The time limit of the trial. An interpreting KVM takes 0.3 s, a processor 20 µs.
+/// The time limit of the trial. An interpreting KVM needs 0.3 s, a processor 20 µs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
-/// The time limit of the routine afterwards: a hundred times a whole pass on a slow processor.
+/// The time limit of the routine after the trial: a hundred times a complete pass on a slow processor.
 const LIMIT: Duration = Duration::from_secs(60);
-/// A guest this many times as slow as outside is interpreted: no hypervisor has such overhead. Measured: 1.0 to 1.3 if
-/// a processor runs it, 500 to 20,000 if not.
+/// A guest that is slower than user mode by this factor is interpreted, because no hypervisor has such overhead.
+/// Measured factors are 1.0 to 1.3 if the processor runs it, and otherwise 500 to 20,000.
 const INTERPRETED: f64 = 20.0;
 
-/// What running a guest showed.
+/// The result of trying guests.
 #[derive(Debug)]
 pub struct Found {
     /// The kind of KVM.
     pub kind: Kind,
-    /// The guest in user mode, or why it is unavailable.
+    /// The guest in user mode, or the reason why it is unavailable.
     pub user: Result<Guest, Unavailable>,
-    /// The guest in kernel mode, or why it is unavailable.
+    /// The guest in kernel mode, or the reason why it is unavailable.
     pub kernel: Result<Guest, Unavailable>,
 }
 
@@ -110,9 +110,9 @@ impl Found {
     }
 }
 
-/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is what this machine runs under, `none`
-/// for hardware. It takes at most a second if KVM responds, and at most ten if not. A signal noticed by `stop` ends a
-/// hanging guest.
+/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is the one under which this machine
+/// runs, `none` for hardware. This takes at most one second if KVM responds, and at most ten seconds if not. A stop
+/// signal in `stop` ends a hanging guest.
 pub fn probe(
     path: &Path,
     cpu: u32,
@@ -121,7 +121,7 @@ pub fn probe(
 ) -> Found {
     let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
-        // Without a device nothing else can be tried.
+        // Without a device, nothing else can be tried.
         Err(tried @ Tried { ended: TriedUntil::Made, .. }) => Err(tried.clone()),
         _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
@@ -140,14 +140,14 @@ struct Tried {
     ended: TriedUntil,
 }
 
-/// How far a failed guest came.
+/// The point at which a guest failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TriedUntil {
     /// It was not created.
     Made,
     /// It does not run, or does not end normally.
     Run,
-    /// It takes far longer than outside.
+    /// It is far slower than outside a guest.
     Interpreted,
 }
 
@@ -183,7 +183,7 @@ impl Guest {
     }
 }
 
-/// The reason for omitting an interpreted mode: its time is not a hypervisor's overhead.
+/// The reason for omitting an interpreted mode: its time does not show a hypervisor's overhead.
 fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
     let mode = match mode {
         Mode::User => "user",

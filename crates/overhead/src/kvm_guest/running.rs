@@ -1,4 +1,4 @@
-//! A guest in its own thread: all requests to KVM happen there, so that the caller can give up waiting.
+//! A guest in its own thread. All KVM requests are made there, so that the caller can stop waiting.
 
 use record::text;
 use std::io;
@@ -12,19 +12,19 @@ use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor}
 use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// Maximum number of trials: an interruption must not be mistaken for emulation.
+/// Maximum number of trials, so that an interruption is not mistaken for emulation.
 const TRIALS: usize = 5;
-/// A longer trial is not repeated often.
+/// Trials longer than this, in seconds, are not repeated often.
 const LONG: f64 = 0.05;
 
 /// The result of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
-    /// How the guest is left.
+    /// The exit method of the guest.
     pub way: ExitWay,
     /// The best run, seconds.
     pub seconds: f64,
-    /// How many times as long as outside.
+    /// The slowdown compared with running outside the guest.
     pub times: f64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Creates it with the device at a path, pinned to a CPU.
+    /// Creates the guest with the device at a path, pinned to a CPU.
     pub(super) fn make(path: PathBuf, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Unavailable> {
         block_signals();
         let pinned = Pinned::to(cpu)
@@ -59,7 +59,7 @@ impl Running {
         Unavailable::new(text!("KVM ({device}) does not run the guest: {error}"))
     }
 
-    /// The first exit that works, and how long the first numbers take.
+    /// Determines the first exit method that works, and the duration of the trial range.
     pub(super) fn try_out(&mut self) -> Result<Trial, Unavailable> {
         let mut last = Unavailable::new(text!("cannot exit the guest"));
         for way in processor::WAYS {
@@ -112,21 +112,21 @@ impl Running {
         Ok(Pass { primes: counted.primes, seconds, crc, page_offset, ..beside })
     }
 
-    /// Breaks the guest: it never ends.
+    /// Breaks the guest so that it never ends.
     #[cfg(test)]
     pub(super) fn spoil(&mut self) {
         processor::never_end(&self.machine);
     }
 }
 
-/// The time that the guest itself measured, seconds: without entering and leaving it, but with all interruptions.
-/// `None` if its counter disagrees with the machine's: it must be within the time `around` it.
+/// The time measured by the guest, seconds: without entering and exiting it, but including all interruptions. `None` if
+/// its counter disagrees with the machine's: the time must not exceed the time `around` the guest.
 fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     let seconds = ticks.seconds(counted.to.checked_sub(counted.from)?);
     (seconds > 0.0 && seconds <= around).then_some(seconds)
 }
 
-/// How a guest ended that did not end normally, or did not count the primes of the trial.
+/// Describes how a guest ended that did not end normally, or did not count the primes of the trial correctly.
 fn wrong(counted: &Counted) -> Unavailable {
     if counted.ended {
         return Unavailable::new(text!(
@@ -154,8 +154,8 @@ fn wrong(counted: &Counted) -> Unavailable {
 }
 
 fn interrupted() -> Unavailable {
-    // The signal is taken, so that it does not end the next run.
-    // SAFETY: the set is live, and all zeros are a value of it; no time is waited.
+    // The pending signal is consumed, so that it does not end the next run.
+    // SAFETY: the set is live, and all zeros is a valid value; the call does not block.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -166,7 +166,7 @@ fn interrupted() -> Unavailable {
     Unavailable::new(text!("the guest was interrupted"))
 }
 
-/// Blocks all signals in the calling thread: others of the process handle them.
+/// Blocks all signals in the calling thread; other threads of the process handle them.
 fn block_signals() {
     // SAFETY: the set is live, and all zeros are a value of it.
     unsafe {

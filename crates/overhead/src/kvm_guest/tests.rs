@@ -1,10 +1,10 @@
-//! Guests on this machine's KVM where it has one, and on what is none.
+//! Tests guests on this machine's KVM, if available, and on files that are not KVM devices.
 
 use super::*;
 use record::text::Value;
 use std::path::PathBuf;
 
-/// Nobody asks.
+/// A stop request that never comes.
 static NEVER: Stop = Stop::new();
 
 fn cpu() -> u32 {
@@ -53,7 +53,7 @@ fn a_guest_that_never_ends_is_ended() {
     let failure = guest.pass(0..10).unwrap_err();
     assert_eq!(failure.reason.value("limit"), Some(&Value::Figure(0.2, "s")), "{}", failure.reason);
     assert!(is_ended(&failure), "{}", failure.reason);
-    // What is over stays over, and dropping it waits for nothing.
+    // A thread that has ended stays ended, and dropping it does not block.
     assert_eq!(guest.pass(0..10).unwrap_err(), failure);
 }
 

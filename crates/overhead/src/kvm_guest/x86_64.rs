@@ -1,4 +1,5 @@
-//! The guest on x86-64: 64-bit mode at once, one page table, no interrupt table, so that any error ends it.
+//! The guest on x86-64: it starts in 64-bit mode, with one page table and no interrupt table, so that any exception
+//! ends it.
 
 use std::arch::global_asm;
 use std::io;
@@ -13,7 +14,7 @@ use super::machine::{Exit, Machine, OUTSIDE, failed};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
-// What the guest runs: it reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
+// The guest's code: it reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
 // again, and exits through a port, or with a store to the address in r14 if there is one.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
@@ -51,7 +52,7 @@ unsafe extern "C" {
     static linespeed_guest_end: u8;
 }
 
-/// The port that signals the end of the routine: on a PC the mathematics coprocessor's, long unused.
+/// The port that signals the end of the routine: on a PC, that of the mathematics coprocessor, which is no longer used.
 const PORT: u16 = 0xf0;
 
 /// The layout of the guest's memory: page tables from the root on, descriptors, the code, the routine, the end of a
@@ -63,7 +64,7 @@ const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 const STACK: u64 = 0x8000;
 
-/// Present, writable, also for user mode.
+/// Present, writable, accessible in user mode.
 const ENTRY: u64 = 0b111;
 
 /// Ways to exit the guest; the first that works is used.
@@ -74,13 +75,13 @@ pub(super) fn kind(_: &Device) -> u64 {
     0
 }
 
-/// Intel's processors need three pages for KVM's own use, at an address that the guest does not access; KVM's
-/// documentation requires it before the first virtual CPU.
+/// Reserves three pages that KVM needs on Intel processors, at an address that the guest does not access. According to
+/// KVM's documentation, this must be done before the first vCPU is created.
 pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
     machine.set_tss_address(0xfffb_d000).map_err(failed("KVM_SET_TSS_ADDR"))
 }
 
-/// Gives the virtual CPU the available features of the processor.
+/// Sets the vCPU's features to those available on the processor.
 pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
@@ -91,7 +92,7 @@ pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), U
     })
 }
 
-/// Writes what the guest needs, once.
+/// Writes the guest's tables and code, once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
     // SAFETY: both symbols are in one readable section, the end after the start.
@@ -192,7 +193,7 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     Ok(machine.cpu.set_sregs(&system)?)
 }
 
-/// Why KVM may be missing, from the processor's own features, and the remedy.
+/// The reason why KVM may be missing, from the processor's features, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     if virtualization() {
         (
@@ -212,14 +213,14 @@ pub(super) fn explain_absence() -> (Text, Text) {
     }
 }
 
-/// Whether the processor shows VMX or SVM.
+/// Whether the processor reports VMX or SVM.
 fn virtualization() -> bool {
     let intel = std::arch::x86_64::__cpuid(1).ecx & 1 << 5 != 0;
     let extended = std::arch::x86_64::__cpuid(0x8000_0000).eax;
     intel || (extended >= 0x8000_0001 && std::arch::x86_64::__cpuid(0x8000_0001).ecx & 1 << 2 != 0)
 }
 
-/// Replaces the code, so that tests get a guest that never ends.
+/// Replaces the code with a guest that never ends, for tests.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // jmp to itself.

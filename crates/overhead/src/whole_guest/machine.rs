@@ -1,4 +1,4 @@
-//! The machine itself: QEMU, and the dialogue with the linespeed in it.
+//! The machine: QEMU, and the communication with the linespeed inside it.
 
 use std::fs;
 use std::fs::File;
@@ -23,12 +23,12 @@ use crate::{Pass, Unavailable};
 
 /// The time limit for booting.
 const BOOT: Duration = Duration::from_secs(120);
-/// How often to check for a signal while waiting for the machine.
+/// The interval between checks for a signal while waiting for the machine.
 const LOOK: Duration = Duration::from_millis(50);
 /// The time limit for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running machine. It ends when this is dropped, and when this process ends.
+/// A running machine. It is ended when this value is dropped or this process ends.
 #[derive(Debug)]
 pub(super) struct Machine {
     child: Child,
@@ -37,21 +37,21 @@ pub(super) struct Machine {
     frames: Receiver<Vec<u8>>,
     reader: Reader,
     seen: Vec<Frame>,
-    /// The kernel's messages, and QEMU's own.
+    /// The messages of the kernel and of QEMU.
     console: File,
     complaint: File,
 }
 
-/// The part of the machine that cannot be set up.
+/// Builds the error for a part of the machine that cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
     move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}"))
 }
 
-/// QEMU has ended.
+/// QEMU has exited.
 pub(super) const ENDED: Template = Template::new("vm-ended", "the VM has ended");
 
 impl Machine {
-    /// Boots it, with a virtual CPU pinned to each of `cpus`.
+    /// Boots the machine, with a vCPU pinned to each of `cpus`.
     pub(super) fn boot(spec: &WholeGuest, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
         let kernel = qemu::kernel(spec.kernel)?;
         let program = std::fs::read(spec.program).map_err(cannot("/proc/self/exe"))?;
@@ -98,7 +98,7 @@ impl Machine {
         }
     }
 
-    /// Sends a kernel module, and has it loaded.
+    /// Sends a kernel module and lets the machine load it.
     pub(super) fn load(&mut self, module: &[u8]) -> Result<(), Unavailable> {
         for piece in module.chunks(PIECE) {
             self.ask(&GuestCommand::Piece(piece.len()), piece)?;
@@ -106,7 +106,7 @@ impl Machine {
         self.ask(&GuestCommand::Load, b"").map(drop)
     }
 
-    /// Counts the primes of a range there.
+    /// Counts the primes of a range in the machine.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
         match self.ask(&GuestCommand::Pass(place, range), b"")? {
             Answer::Pass(pass) => Ok(pass),
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// The answer to a request and its payload.
+    /// Sends a request with its payload, and returns the answer.
     fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Answer, Unavailable> {
         let request = [protocol::line(asked).as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
@@ -128,7 +128,7 @@ impl Machine {
         protocol::answer(&String::from_utf8_lossy(&line))
     }
 
-    /// The payload of the next frame of this kind; others are skipped.
+    /// The payload of the next frame of this kind; other frames are skipped.
     fn next(&mut self, wanted: Said, limit: Duration) -> Result<Vec<u8>, Unavailable> {
         let until = Instant::now() + limit;
         loop {
@@ -159,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Ends the machine, and reports its last message.
+    /// Terminates the machine, and reports its last message.
     fn over(&mut self, what: Text) -> Unavailable {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
@@ -182,14 +182,14 @@ impl Drop for Machine {
     }
 }
 
-/// Starts QEMU on these CPUs. The kernel ends it when the calling thread ends, in any way.
+/// Starts QEMU on these CPUs. The kernel kills it when the calling thread ends for any reason.
 fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
     let parent = std::process::id();
-    // SAFETY: only async-signal-safe calls between fork and exec. If we ended before the child requested its end with ours, it already has
-    // another parent.
+    // SAFETY: only async-signal-safe calls between fork and exec. If this process exited before the child requested its
+    // parent-death signal, the child already has another parent.
     unsafe {
         command.pre_exec(move || {
-            // Ctrl-C is for us.
+            // Ctrl-C must reach only this process.
             libc::setpgid(0, 0);
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                 return Err(io::Error::last_os_error());
@@ -200,7 +200,7 @@ fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
             Ok(())
         });
     }
-    // A child starts on the CPUs of the thread that starts it.
+    // A child inherits the affinity of the thread that starts it.
     let cpus: CpuList = cpus.iter().copied().collect();
     let _pinned = Pinned::within(&cpus)
         .map_err(|error| Unavailable::new(text!("cannot pin the VM to CPU {cpus}: {error}", cpus = &cpus)))?;
@@ -223,7 +223,7 @@ fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
 
 /// The last non-empty line of a file, without control characters.
 fn last_line(file: &mut File) -> Option<String> {
-    /// Enough for the last line.
+    /// Number of bytes read from the end, which suffices for the last line.
     const LAST: u64 = 4096;
     let end = file.seek(SeekFrom::End(0)).ok()?;
     file.seek(SeekFrom::Start(end.saturating_sub(LAST))).ok()?;
@@ -234,11 +234,11 @@ fn last_line(file: &mut File) -> Option<String> {
     Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 
-/// Pins the threads of the process `pid` that run its machine's CPUs, each to the CPU of this machine at the same index in `cpus`.
+/// Pins the vCPU threads of the process `pid`, each to the CPU at the same index in `cpus`.
 ///
 /// # Errors
 ///
-/// One of them is not found, or cannot be pinned.
+/// One of the threads is not found or cannot be pinned.
 pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {
@@ -256,7 +256,7 @@ pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable
     Ok(())
 }
 
-/// The machine's CPUs with the threads that run them, by QEMU's thread names: `CPU 0/KVM`, `CPU 1/TCG`.
+/// The vCPUs with their threads, identified by QEMU's thread names: `CPU 0/KVM`, `CPU 1/TCG`.
 fn find_cpu_threads(tasks: &Path) -> Vec<(u32, i32)> {
     let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
     let numbered = entries.filter_map(|entry| {

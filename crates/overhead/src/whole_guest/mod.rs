@@ -1,9 +1,9 @@
-//! The routine in a whole guest: a kernel under QEMU, with linespeed as its first process, in a user program there and in threads of its
-//! kernel.
+//! Runs the routine in a whole guest: a kernel under QEMU with linespeed as init, which runs the routine in a user
+//! program and in kernel threads.
 //!
-//! Each CPU of the machine is pinned to one of this machine's. It counts a range on request over a serial port, so that it alternates with
-//! the other layers. Under KVM its times are from the same counter as this machine's; under emulation they are meaningless. The kernel
-//! module is built here, for the kernel that the machine reports.
+//! Each vCPU is pinned to a CPU of this machine. The guest counts ranges on request over a serial port, so that it
+//! alternates with the other layers. Under KVM, its times are from the same counter as those of this machine; under
+//! emulation, they are meaningless. The kernel module is built on this machine, for the kernel that the guest reports.
 
 mod machine;
 mod protocol;
@@ -27,13 +27,13 @@ use protocol::Place;
 
 pub use serve::serve;
 
-/// A user program of the machine.
+/// A user program in the guest.
 pub const USER: &str = "guest OS user";
-/// A thread of the machine's kernel.
+/// A kernel thread in the guest.
 pub const KERNEL: &str = "guest OS kernel";
 
-/// Boots the machine: the layers in it, and the unavailable ones, each with its reason. Under emulation the machine only shows whether it
-/// counts all primes with the same bytes: its times are withheld.
+/// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the
+/// machine only shows whether it counts all primes with the same bytes, and its times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -45,7 +45,7 @@ pub fn boot_layers(spec: &WholeGuest) -> Layers {
     layers
 }
 
-/// The layers in the machine, emulated or not: for tests, which ignore times.
+/// The layers in the machine, whether emulated or not, for tests that ignore times.
 pub fn boot(spec: &WholeGuest) -> Layers {
     let cpus: Vec<u32> = [spec.cpu].into_iter().chain(spec.other).collect();
     let booted = Machine::boot(spec, &cpus, spec.emulated()).map(|mut machine| {
@@ -109,7 +109,7 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     Unavailable::new(reason).with_remedy(text!("measure where KVM uses hardware virtualization"))
 }
 
-/// The routine at one place in the machine.
+/// The routine in one of the machine's layers.
 #[derive(Debug)]
 struct GuestLayer {
     machine: Rc<RefCell<Machine>>,
@@ -127,7 +127,7 @@ impl Layer for GuestLayer {
     }
 }
 
-/// Not on aarch64: there QEMU runs any file as a kernel, until the time limit.
+/// These tests are not run on aarch64, where QEMU runs any file as a kernel until the time limit.
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {
@@ -157,7 +157,7 @@ mod tests {
         let Layers { running: rows, missing } = boot_layers(&spec(&path, &BuildDirectory::default()));
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
-            // Either QEMU says why, or it is not installed here.
+            // Either QEMU reports the reason, or it is not installed here.
             let said = failure.remedy.is_some()
                 || failure.reason.is(&machine::ENDED)
                 || failure.reason.value("what") == Some(&record::Text::from(machine::ENDED).into());
@@ -166,7 +166,8 @@ mod tests {
     }
 }
 
-/// Where the routine runs in it. With interrupts off, nothing moves a thread, pinned or not.
+/// The places in the machine where the routine runs. With interrupts off, a thread cannot be migrated, whether pinned
+/// or not.
 const PLACES: [Place; 5] = [
     Place { kernel: false, bound: false, interrupts: true },
     Place { kernel: false, bound: true, interrupts: true },
@@ -178,21 +179,21 @@ const PLACES: [Place; 5] = [
 /// The components of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGuest<'a> {
-    /// The kernel, or the one that runs here.
+    /// The kernel; `None` for the running one.
     pub kernel: Option<&'a Path>,
-    /// Where its module comes from; `None` if kernel mode is not requested.
+    /// The source of its module; `None` if kernel mode is not requested.
     pub module: Option<Source<'a>>,
-    /// Where it is built.
+    /// The directory in which the module is built.
     pub build_directory: &'a BuildDirectory,
-    /// linespeed, a static program: the machine's first process.
+    /// linespeed as a static program, which is the machine's init.
     pub program: &'a Path,
-    /// The CPU to which the machine's first CPU is pinned: pinned threads run there.
+    /// The CPU to which the machine's first vCPU is pinned; pinned threads run there.
     pub cpu: u32,
-    /// The CPU of the machine's second CPU, if any: unpinned threads may also run there.
+    /// The CPU of the machine's second vCPU, if any; unpinned threads may also run there.
     pub other: Option<u32>,
-    /// The available KVM: it is used if it runs kernels at the processor's speed; otherwise QEMU emulates.
+    /// The available KVM, which is used if it runs kernels at the processor's speed; otherwise, QEMU emulates.
     pub kvm: Kind,
-    /// Whether to stop waiting for the machine.
+    /// The stop request, which ends waiting for the machine.
     pub stop: &'static Stop,
 }
 

@@ -1,4 +1,5 @@
-//! Requests to the machine over its serial port, and its answers: each a line of JSON. A piece of a file follows its line.
+//! Requests to the machine over its serial port, and its answers. Each is a line of JSON; the request for a piece of a
+//! file is followed by the piece.
 
 use std::ops::Range;
 
@@ -13,12 +14,12 @@ pub(super) const LINE: u64 = 256;
 /// The longest piece of a file, bytes: the limit of a terminal's line discipline.
 pub(super) const PIECE: usize = 4096;
 
-/// Where in the machine the routine runs.
+/// The place in the machine where the routine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// In a thread of its kernel; otherwise in its only program.
+    /// Whether it runs in a kernel thread; otherwise, it runs in the only user program.
     pub kernel: bool,
-    /// Pinned to its first CPU; otherwise free on all of them.
+    /// Whether it is pinned to the first vCPU; otherwise, it may run on all of them.
     pub bound: bool,
     /// Whether interrupts reach it.
     pub interrupts: bool,
@@ -27,13 +28,13 @@ pub(super) struct Place {
 /// A request to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum GuestCommand {
-    /// Which kernel it runs.
+    /// Report the kernel release.
     About,
     /// Receive this many more bytes of the kernel module, which follow.
     Piece(usize),
     /// Load the module.
     Load,
-    /// Count the primes of a range there.
+    /// Count the primes of a range in this place.
     Pass(Place, Range<u64>),
 }
 
@@ -49,9 +50,9 @@ pub(super) enum Answer {
     Release(String),
     /// The request is done.
     Done,
-    /// The pass, with the disturbances that the machine counted for its thread.
+    /// The pass, with the disturbances counted by the machine for its thread.
     Pass(Pass),
-    /// Why it failed, and the remedy.
+    /// The reason why it failed, and the remedy.
     Failed(String, Option<Text>),
 }
 
@@ -61,13 +62,13 @@ impl From<Result<Answer, Unavailable>> for Answer {
     }
 }
 
-/// Why a reply is not an answer to its request.
+/// The error for a reply that does not match its request.
 pub(super) fn unclear(answer: &str) -> Unavailable {
     let line = format!("{:?}", answer.chars().take(80).collect::<String>());
     Unavailable::new(text!("the guest answered {line}"))
 }
 
-/// The answer in a line, or why the machine failed.
+/// Parses the answer in a line, or returns the reason why the machine failed.
 pub(super) fn answer(line: &str) -> Result<Answer, Unavailable> {
     match serde_json::from_str(line).map_err(|_| unclear(line))? {
         Answer::Failed(reason, remedy) => {

@@ -23,10 +23,10 @@ const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
 #[cfg(target_arch = "aarch64")]
 const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
 
-/// Memory of the machine, MiB: a kernel and linespeed, which is there twice while it boots.
+/// Memory of the machine, MiB: enough for a kernel and two copies of linespeed, which exist during boot.
 const MEMORY: u32 = 512;
 
-/// The path through which a child finds our open file, even without a name.
+/// The path through which a child can open a file that we have open, even if it has no name.
 fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
@@ -46,7 +46,7 @@ pub(super) fn arguments(
         offline: Vec::new(),
         emulated,
     };
-    // A panic ends the machine, and its messages are shown.
+    // A panic terminates the machine, and its messages are shown.
     let parameters = format!("console={port} loglevel=4 panic=-1 {}", orders.parameters());
     let (board, processor) = match (cfg!(target_arch = "x86_64"), emulated) {
         (true, true) => ("q35", "max"),
@@ -63,7 +63,7 @@ pub(super) fn arguments(
         ["-accel", if emulated { "tcg" } else { "kvm" }],
         ["-cpu", processor],
         ["-smp", &cpus],
-        // This names its threads, which identifies those of the machine's CPUs.
+        // This names QEMU's threads, which identifies the vCPU threads.
         ["-name", "linespeed,debug-threads=on"],
         ["-m", &memory],
         ["-append", &parameters],
@@ -87,7 +87,7 @@ pub(super) fn arguments(
 
 const NAME_A_KERNEL: &str = "specify a kernel with --vm-kernel FILE";
 
-/// The kernel to boot: the one that was named, or the one that runs here.
+/// The kernel to boot: the specified one, or the running one.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
     if let Some(path) = named {
         return readable(path).map(|()| path.to_owned()).map_err(|error| {

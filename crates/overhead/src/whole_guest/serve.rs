@@ -1,4 +1,4 @@
-//! The machine's side: it executes requests, and answers with the results.
+//! The machine's side, which executes requests and answers with the results.
 
 use record::text;
 use std::io::{BufRead, Read};
@@ -14,12 +14,12 @@ use os::Stop;
 
 /// The machine's first CPU, to which layers are pinned.
 const CPU: u32 = 0;
-/// Where the module is stored: in the folder of a short-lived machine.
+/// The path at which the module is stored in the machine, which is short-lived.
 const FILE: &str = "/tmp/linespeed.ko";
-/// The longest module that is accepted, bytes.
+/// Maximum size of a module, bytes.
 const MOST: usize = 64 << 20;
 
-/// Executes each line of `requests`, and answers each with a line, until there are no more.
+/// Executes each line of `requests` and answers each with a line, until there are no more requests.
 pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
     let mut server = Server::new();
     loop {
@@ -38,10 +38,10 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
     }
 }
 
-/// What the machine has set up.
+/// The state of the machine.
 struct Server {
     ticks: Ticks,
-    /// The module's bytes, as far as they have come.
+    /// The bytes of the module received so far.
     bytes: Vec<u8>,
     module: Option<Rc<Module>>,
     /// The requested layers, each with its place.
@@ -142,7 +142,7 @@ mod tests {
             Ok(Answer::Pass(pass)) => pass,
             other => panic!("{other:?}"),
         };
-        // Where this process may not use the first CPU, the machine's own would all the same.
+        // If this process may not use the first CPU, the machine's own linespeed still could.
         if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
             assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
             assert_eq!(pass(0).crc, crate::crc32(kernels::primes::code()));

@@ -1,10 +1,10 @@
-//! A tree of plain files that behaves as the kernel's do.
+//! A tree of regular files that behaves like kernel files.
 
 use machine::Root;
 use quiet::files::{Files, Refusal};
 
-/// Files of a tree that keep the kernel's spelling: `always [madvise] never` after `madvise` was written; a governor that is
-/// set switches turbo on again.
+/// Files of a tree with the kernel's behavior: they contain `always [madvise] never` after `madvise` was written, and
+/// setting a governor enables turbo again.
 pub struct Kernel<'a> {
     root: &'a Root,
 }
@@ -12,12 +12,12 @@ pub struct Kernel<'a> {
 const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 
 impl<'a> Kernel<'a> {
-    /// Of this tree.
+    /// Uses this tree.
     pub fn new(root: &'a Root) -> Self {
         Self { root }
     }
 
-    /// A value is there whole or not at all, which a plain file that is written over is not.
+    /// Writes a value atomically, as sysfs does; overwriting a regular file is not atomic.
     fn put(&self, path: &str, value: &str) -> Result<(), Refusal> {
         let refused = |error: std::io::Error| Refusal::new(path, &error);
         let real = self.root.real_path(path).map_err(|_| refused(std::io::ErrorKind::NotFound.into()))?;

@@ -1,10 +1,11 @@
-//! Kills sessions on this machine's own files, or says how long applying and restoring take on a made-up one.
+//! Kills sessions on this machine's own files, or measures how long applying and restoring take on a synthetic machine.
 //!
 //! ```text
 //! kills live KILLS SECONDS [CPU [SEED [KNOB]]]
-//!                                  everything (but that knob) that root can change here is changed, killed and put back; for a machine of the lab
-//! kills program FILE KILLS SECONDS the same with the program linespeed itself, and what it sets when no knob is named
-//! kills times CPUS [CPU]           apply and restore once on a made-up machine of so many CPUs; with /, on this one
+//!                                  changes everything (but KNOB) that root can change here, kills it, and
+//!                                  restores; for a machine of the lab
+//! kills program FILE KILLS SECONDS the same with the program linespeed itself, with the knobs that it sets by default
+//! kills times CPUS [CPU]           apply and restore once on a synthetic machine with CPUS CPUs; with /, on this one
 //! ```
 
 mod kernel;
@@ -31,7 +32,7 @@ use crate::kernel::Kernel;
 use crate::trials::{Bench, Dice};
 use crate::watchdog::Watchdog;
 
-/// Folders in which the knobs' files are.
+/// Directories that contain the knobs' files.
 const FOLDERS: [&str; 6] = [
     "/proc/sys",
     "/proc/irq",
@@ -41,7 +42,7 @@ const FOLDERS: [&str; 6] = [
     "/sys/module/workqueue",
 ];
 
-/// Where chance begins unless it is told. Another seed kills at other calls.
+/// The default seed. Another seed kills at other system calls.
 const SEED: u64 = 11;
 
 fn main() -> ExitCode {
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything that is to be changed when this CPU is to be quiet.
+/// All changes for keeping this CPU quiet.
 fn changes(
     root: &Root,
     files: &dyn Files,
@@ -116,7 +117,7 @@ fn live(
         moving.len()
     );
     let began = Instant::now();
-    // Slow machines show in this way that they are at work.
+    // This shows that slow machines are making progress.
     let dog = Watchdog::start();
     let on_tally = |tally: &trials::Tally| {
         dog.heard();
@@ -155,12 +156,12 @@ fn live(
     }
 }
 
-/// Settings that change while nobody changes them (random numbers, lists that the kernel fills).
+/// Settings that change by themselves (random numbers, lists filled by the kernel).
 fn moving(read_files: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     let mut moving = BTreeSet::new();
     let mut last = read_files();
     for _ in 0..3 {
-        // Some move with every process that is made.
+        // Some change with every process that is created.
         let _ = tracer::follow(|| {}, &[]);
         std::thread::sleep(Duration::from_millis(300));
         let now = read_files();
@@ -220,7 +221,7 @@ fn times(machine: &str, cpu: Option<&str>) -> Result<(), Box<dyn std::error::Err
     Ok(())
 }
 
-/// What this process has used of its CPUs so far, seconds.
+/// CPU time of this process so far, seconds.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure, which outlives the call.

@@ -1,9 +1,9 @@
-//! What all files of a tree hold that can be set, and what differs.
+//! The contents of all writable files of a tree, and the differences between two states.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What all files below these folders hold, links not followed; what cannot be read is left out.
+/// The contents of all files below these directories, without following links. Unreadable files are skipped.
 pub fn contents(folders: &[&Path]) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut open: Vec<_> = folders.iter().map(|folder| folder.to_path_buf()).collect();
@@ -23,13 +23,13 @@ pub fn contents(folders: &[&Path]) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Whether its owner may read and write it: what nobody can set no knob has changed.
+/// Whether its owner may read and write it. Files that cannot be written cannot have been changed by a knob.
 fn is_setting(entry: &std::fs::DirEntry) -> bool {
     use std::os::unix::fs::MetadataExt;
     entry.metadata().is_ok_and(|metadata| metadata.mode() & 0o600 == 0o600)
 }
 
-/// What differs, as lines to print.
+/// The differences, as lines to print.
 pub fn differences(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     let text = |bytes: Option<&Vec<u8>>| match bytes {
         Some(bytes) => String::from_utf8_lossy(bytes).trim().to_owned(),

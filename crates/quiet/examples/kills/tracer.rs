@@ -1,20 +1,21 @@
-//! Processes that are killed at one of their system calls: followed with ptrace, which stops them before and after each.
+//! Kills processes at one of their system calls. They are traced with ptrace, which stops them before and after each
+//! call.
 
 use std::io;
 use std::time::Duration;
 
-/// Whom the signal is for.
+/// The target of the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The process that was started.
     Main,
-    /// The first process that it made: the guardian.
+    /// The first process that it created: the guardian.
     Guardian,
-    /// Both at once, counted by the calls of the first.
+    /// Both at the same time, counted by the calls of the first.
     Both,
 }
 
-/// A signal at a stop. There are two stops a system call.
+/// A signal at a stop. There are two stops per system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shot {
     pub victim: Victim,
@@ -22,32 +23,32 @@ pub struct Shot {
     pub signal: i32,
 }
 
-/// What came of it.
+/// The result of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// Stops of the process that was started, and of the first that it made.
+    /// Number of stops of the started process, and of the first process that it created.
     pub stops: [u64; 2],
-    /// Signals that were sent.
+    /// Number of signals sent.
     pub shots: u32,
-    /// Stops of the process that was started until it made the guardian, which it does before it sets anything.
+    /// Number of stops of the started process before it created the guardian, which it does before it sets anything.
     pub before_guardian: u64,
-    /// How the process that was started ended: its code, or 128 and the signal.
+    /// The exit status of the started process: its code, or 128 plus the signal number.
     pub code: i32,
 }
 
-/// The stop at which a child waits for its tracer.
+/// The signal with which a child stops to wait for its tracer.
 const READY: i32 = libc::SIGSTOP;
-/// What a child that cannot be traced ends with.
+/// The exit code of a child that cannot be traced.
 const UNTRACED: i32 = 97;
 
-/// Starts a process that does `work` and follows it and all that it makes to their ends; each shot is fired once. `None` where
-/// processes cannot be traced.
+/// Starts a process that does `work`, and traces it and all its descendants until they end. Each shot is fired once.
+/// `None` if processes cannot be traced.
 pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
-    // SAFETY: the copy has one thread; `work` reads and writes files, makes processes and ends.
+    // SAFETY: the copy has one thread; `work` reads and writes files, creates processes and exits.
     let main = unsafe { libc::fork() };
     assert!(main >= 0, "fork: {}", io::Error::last_os_error());
     if main == 0 {
-        // SAFETY: plain system calls on this process.
+        // SAFETY: these system calls only affect this process.
         unsafe {
             if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
                 libc::_exit(UNTRACED);
@@ -55,11 +56,11 @@ pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
             libc::raise(READY);
         }
         work();
-        // SAFETY: ends the copy without running what the original registered for its own end.
+        // SAFETY: ends the copy without running exit handlers of the original.
         unsafe { libc::_exit(0) }
     }
     let mut status = 0;
-    // SAFETY: the status is valid for the write; the child is this thread's.
+    // SAFETY: the status is valid for the write; the child belongs to this thread.
     unsafe { libc::waitpid(main, &mut status, libc::__WALL) };
     if libc::WIFEXITED(status) {
         return None;
@@ -76,10 +77,10 @@ pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
     Some(Hunt { main, guardian: None, shots: shots.to_vec(), followed: Followed::default() }.until_the_end())
 }
 
-/// Lets a process go on that a wait has shown stopped. One that was killed since is gone, and that is all.
+/// Continues a process that a wait reported as stopped. It is not an error if the process was killed meanwhile.
 fn go_on(pid: i32, signal: i32) {
     for _ in 0..PATIENCE {
-        // SAFETY: the process is stopped and traced by this thread; should it be dead by now, the call says so.
+        // SAFETY: the process is stopped and traced by this thread; if it has already ended, the call fails.
         if unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, signal) } == 0 {
             return;
         }
@@ -92,7 +93,7 @@ fn go_on(pid: i32, signal: i32) {
     }
 }
 
-/// So often a stopped process is told to go on.
+/// Maximum number of attempts to continue a stopped process.
 const PATIENCE: u32 = 100;
 
 fn is_stopped(pid: i32) -> bool {
@@ -111,7 +112,7 @@ impl Hunt {
     fn until_the_end(mut self) -> Followed {
         loop {
             let mut status = 0;
-            // Only children of this thread: others may have theirs.
+            // Only waits for children of this thread, because other threads may have their own.
             // SAFETY: the status is valid for the write.
             let pid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::__WNOTHREAD) };
             if pid < 0 {
@@ -148,12 +149,12 @@ impl Hunt {
             }
             go_on(pid, 0);
         } else {
-            // The first stop of what was just made is the tracer's, not to be passed on.
+            // The first stop of a new process is caused by the tracer and must not be passed on.
             go_on(pid, if signal == READY || signal == libc::SIGTRAP { 0 } else { signal });
         }
     }
 
-    /// Counts a stop and fires what is due.
+    /// Counts a stop and fires the shots that are due.
     fn at_call(&mut self, pid: i32) {
         let who = if pid == self.main {
             0
@@ -178,7 +179,7 @@ impl Hunt {
                 Victim::Both => [guardian, Some(main)],
             };
             for target in targets.into_iter().flatten() {
-                // SAFETY: processes that this one made and has not waited for to their end.
+                // SAFETY: processes that this process created and has not reaped yet.
                 unsafe { libc::kill(target, shot.signal) };
             }
             fired += 1;

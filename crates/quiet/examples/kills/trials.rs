@@ -1,5 +1,5 @@
-//! Sessions that are killed everywhere and in every order; afterwards the next start puts back what is left, and every file is
-//! held against what it was.
+//! Kills sessions at every point and in every order. Afterwards, the next start restores leftover settings, and every
+//! file is compared with its original contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,54 +13,54 @@ use quiet::standing::{Leftover, find_leftover};
 
 use crate::tracer::{self, Followed, Shot, Victim};
 
-/// The boot that all is in.
+/// The boot ID used in all trials.
 const BOOT: &str = "this-boot";
 
-/// A machine, and what is to be changed on it.
+/// A machine, and the changes to make on it.
 pub struct Bench<'a> {
     pub files: &'a dyn Files,
     pub changes: Vec<Change>,
-    /// Where journal and lock are.
+    /// The directory of journal and lock.
     pub folder: PathBuf,
-    /// What the files hold that may not differ afterwards.
+    /// Reads the contents of the files that must not differ afterwards.
     pub read_files: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
-    /// What they held before anything was changed.
+    /// Their contents before any change.
     pub before: BTreeMap<String, Vec<u8>>,
-    /// The program that does it all, instead of this one with the library; then the folder is the program's own.
+    /// The program to test, instead of this one with the library. It uses its own state directory.
     pub program: Option<PathBuf>,
-    /// Hears of each trial: how many there were, and kills.
+    /// Called after each trial with the numbers of trials and kills.
     pub on_tally: &'a dyn Fn(&Tally),
     /// Files that change by themselves.
     pub moving: BTreeSet<String>,
 }
 
-/// What came of many trials.
+/// The results of many trials.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Signals that were sent and hit.
+    /// Number of signals that hit.
     pub kills: u32,
     pub trials: u32,
-    /// Trials whose process could not be traced, so that it was killed by the clock.
+    /// Number of trials whose process could not be traced and was killed after a delay instead.
     pub untraced: u32,
-    /// What was not as it had been, with the trial.
+    /// Differences from the original state, with the trial.
     pub wrong: Vec<String>,
 }
 
-/// What a program is given to put back what is left.
+/// The arguments with which the program restores leftover settings.
 const RESTORE: [&str; 3] = ["quiet", "--restore", "--quiet-output"];
 
-/// This process becomes that program, or ends.
+/// Replaces this process with the program, or exits.
 fn become_program(program: &OsStr, arguments: &[&OsStr]) {
     use std::os::unix::process::CommandExt;
     let nowhere = std::process::Stdio::null;
     let error =
         std::process::Command::new(program).args(arguments).stdout(nowhere()).stderr(nowhere()).exec();
     eprintln!("{}: {error}", program.display());
-    // SAFETY: ends a copy that was made for the program.
+    // SAFETY: ends a copy that was created for the program.
     unsafe { libc::_exit(96) };
 }
 
-/// Numbers that look like chance and are the same each time (xorshift, Marsaglia 2003).
+/// Reproducible pseudo-random numbers (xorshift, Marsaglia 2003).
 pub struct Dice(u64);
 
 impl Dice {
@@ -87,7 +87,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Applies, and puts back unless the values are to stay.
+    /// Applies the changes, and restores them unless they should persist.
     fn whole(&self, stays: bool) {
         if let Some(program) = &self.program {
             let program = program.as_os_str();
@@ -110,7 +110,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The next start, in a process of its own.
+    /// Runs the next start in a separate process.
     fn again(&self) {
         if let Some(program) = &self.program {
             become_program(program.as_os_str(), &RESTORE.map(OsStr::new));
@@ -118,7 +118,7 @@ impl Bench<'_> {
         let _ = self.next_start();
     }
 
-    /// What the next start does with what it finds.
+    /// The next start: handles leftover settings.
     fn next_start(&self) -> Result<(), Box<dyn std::error::Error>> {
         if let Some(program) = &self.program {
             let ran = std::process::Command::new(program).args(RESTORE).output();
@@ -133,7 +133,7 @@ impl Bench<'_> {
         let _lock = loop {
             match session::lock(&request) {
                 Ok(lock) => break lock,
-                // A guardian may be at work still.
+                // A guardian may still be restoring.
                 Err(_) if began.elapsed() < Duration::from_secs(60) => {
                     std::thread::sleep(Duration::from_micros(200));
                 }
@@ -149,7 +149,7 @@ impl Bench<'_> {
         }
     }
 
-    /// One trial: the shots at a session, more at each start after it, then a start that is left alone.
+    /// Runs one trial: shots at a session, further shots at each subsequent start, then an undisturbed start.
     fn trial(&self, stays: bool, shots: &[Shot], later: &[Shot], limit: Option<u64>, tally: &mut Tally) {
         tally.trials += 1;
         let work = || {
@@ -190,9 +190,9 @@ impl Bench<'_> {
         line.split_once(": ").is_some_and(|(path, _)| self.moving.contains(path))
     }
 
-    /// Where nothing can be traced: killed after some microseconds.
+    /// Kills after some microseconds, for systems without tracing.
     fn killed_by_the_clock(&self, stays: bool, at: u64) -> u32 {
-        // SAFETY: the copy has one thread; it reads and writes files and ends.
+        // SAFETY: the copy has one thread; it reads and writes files and exits.
         let child = unsafe { libc::fork() };
         if child == 0 {
             self.whole(stays);
@@ -201,7 +201,7 @@ impl Bench<'_> {
         }
         std::thread::sleep(Duration::from_micros(at * 2));
         let mut status = 0;
-        // SAFETY: the child just made, waited for once.
+        // SAFETY: the child was just created, and is waited for once.
         unsafe {
             libc::kill(child, libc::SIGKILL);
             libc::waitpid(child, &mut status, 0);
@@ -209,13 +209,14 @@ impl Bench<'_> {
         u32::from(libc::WIFSIGNALED(status))
     }
 
-    /// Kills until so many have hit, or the time is over; at the end the disk is full now and then. Every stop of a session is hit in turn where the number allows it.
+    /// Kills until this many signals have hit or the time is over, and then simulates a full disk at several points.
+    /// Every stop of a session is hit in turn, if the number of kills suffices.
     pub fn kill(&self, kills: u32, until: Instant, dice: &mut Dice) -> Tally {
         let mut tally = Tally::default();
         let whole = tracer::follow(|| self.whole(false), &[]).unwrap_or_default();
         let left = self.stops_of_a_restore();
         let all = whole.stops[0].max(64);
-        // So that one shot goes from one end to the other in about half of the trials.
+        // So that a shot moves from one end to the other in about half of the trials.
         let step = (all / u64::from(kills / 2).max(1)).max(1);
         let mut next = dice.below(step);
         while tally.kills < kills && Instant::now() < until && tally.wrong.len() < 20 {
@@ -228,7 +229,7 @@ impl Bench<'_> {
             match tally.trials % 6 {
                 0 => self.trial(false, &[kill(Victim::Main, at)], &[], None, &mut tally),
                 1 => {
-                    // The guardian dies while it puts back.
+                    // The guardian dies while it restores.
                     let second = kill(Victim::Guardian, dice.below(left));
                     let more = [later(dice)];
                     self.trial(false, &[kill(Victim::Main, at), second], &more, None, &mut tally);
@@ -242,7 +243,7 @@ impl Bench<'_> {
                     self.trial(false, &[Shot { victim: Victim::Main, at, signal }], &[], None, &mut tally);
                 }
                 4 => {
-                    // The guardian dies first and the session comes to its own end.
+                    // The guardian dies first, and the session ends normally.
                     let shot = kill(Victim::Guardian, dice.below(whole.stops[1].max(1)));
                     self.trial(false, &[shot], &[], None, &mut tally);
                 }
@@ -256,7 +257,7 @@ impl Bench<'_> {
         tally
     }
 
-    /// Stops of a start that puts everything back.
+    /// Number of stops of a start that restores everything.
     fn stops_of_a_restore(&self) -> u64 {
         let _: Option<Followed> = tracer::follow(|| self.whole(true), &[]);
         let followed = tracer::follow(|| self.again(), &[]);
@@ -264,7 +265,7 @@ impl Bench<'_> {
         followed.map_or(64, |followed| followed.stops[0])
     }
 
-    /// The disk full at each of so many places of the journal.
+    /// Simulates a full disk at each of this many positions in the journal.
     fn fill(&self, places: u64, tally: &mut Tally) {
         let longest = 400 * self.changes.len() as u64;
         for place in 0..places {
@@ -273,10 +274,10 @@ impl Bench<'_> {
     }
 }
 
-/// Values themselves, of some bytes, are written all the same.
+/// Minimum file size limit, so that setting values, which have a few bytes, can still be written.
 const FIRST_FULL: u64 = 64;
 
-/// From now on no file of this process grows beyond so many bytes, as on a full disk.
+/// Limits all files of this process to this many bytes, to simulate a full disk.
 fn full_after(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     // SAFETY: the structure outlives the call.
@@ -286,7 +287,7 @@ fn full_after(bytes: u64) {
     }
 }
 
-/// Everything that the knobs of this machine would write, those too that are only set when they are named.
+/// All changes of this machine's knobs, including knobs that are only set when named.
 pub fn all_changes(context: &quiet::knob::KnobContext) -> Vec<Change> {
     let rows = quiet::audit::audit(context, &[]);
     rows.into_iter()

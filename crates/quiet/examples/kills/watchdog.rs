@@ -1,19 +1,19 @@
-//! A trial that never ends is found, and says where everybody waits.
+//! Detects a trial that never ends, and reports what each process waits for.
 
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// No trial takes so long, on an emulated machine either.
+/// Maximum duration of a trial, even on an emulated machine.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// Hears of progress; without any it ends the program, after telling what each process waits for.
+/// Is notified of progress. Without progress, it prints what each process waits for and exits the program.
 #[derive(Clone, Default)]
 pub struct Watchdog(Arc<AtomicU32>);
 
 impl Watchdog {
-    /// Watches from now on, to the end of the program.
+    /// Starts watching until the end of the program.
     pub fn start() -> Self {
         let dog = Self::default();
         let watched = dog.clone();
@@ -41,7 +41,7 @@ impl Watchdog {
     }
 }
 
-/// Who is there, and what each waits for.
+/// The existing processes, and what each waits for.
 fn processes() -> impl Iterator<Item = String> {
     let numbered = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered);

@@ -1,4 +1,4 @@
-//! What stands in for the command and for other programs of the machine.
+//! Substitutes for the command and for other programs of the machine.
 
 use std::fs;
 use std::io;
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use crate::state::GROUPS;
 
-/// Says that the command has done all that it does in its group, and works.
+/// The file that indicates that the command has finished its setup in its group and is working.
 pub const READY: &str = "/tmp/ready";
-/// Processes that the command takes into its group, by number.
+/// The file that lists the PIDs of processes that the command moves into its group.
 pub const TAKEN: &str = "/tmp/taken";
 
-/// What the command makes in its group.
+/// The groups that the command creates in its own group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
     Plain,
-    /// Groups in groups, with CPUs of their own, and itself in one of them.
+    /// Nested groups with separate CPUs, one of which contains the command itself.
     Nested,
-    /// A threaded group with a thread of its own.
+    /// A threaded group that contains one of its threads.
     Threaded,
-    /// A group with a process of somebody else, and another such process beside it.
+    /// A group that contains another user's process, and another such process outside it.
     Foreign,
 }
 
@@ -56,7 +56,7 @@ fn make(group: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
-/// A group of version 2 below the top.
+/// A version 2 group below the root.
 pub fn group(name: &str) -> Result<PathBuf, String> {
     make(Path::new(GROUPS).join(name))
 }
@@ -66,14 +66,15 @@ pub fn move_to(group: &Path, process: u32) -> Result<(), String> {
     write(&group.join("cgroup.procs"), process)
 }
 
-/// Starts this program once more, as a task that works now and then, or all the time.
+/// Starts this program again, as a task that works occasionally or all the time.
 pub fn start_worker(always: bool) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let how = if always { "always" } else { "sometimes" };
     Command::new(program).args(["work", how]).spawn().map_err(|error| format!("work: {error}"))
 }
 
-/// Works until it is ended: most of the time, or a little of it. An emulator has few CPUs for all.
+/// Works until it is ended, for most or for a small part of the time. It never works all the time, because an emulator
+/// has few CPUs for all tasks.
 pub fn work(always: bool, until: Option<Instant>) {
     let pause = Duration::from_millis(if always { 1 } else { 50 });
     while until.is_none_or(|until| Instant::now() < until) {
@@ -85,7 +86,7 @@ pub fn work(always: bool, until: Option<Instant>) {
     }
 }
 
-/// Does what this kind does in the group that the command is in, says so, and works for as long as it is told.
+/// Creates the groups of this kind in the command's group, reports that, and works for this long.
 pub fn run(kind: Kind, time: Duration) -> Result<(), String> {
     let listed = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
     let name = listed.lines().find_map(|line| line.strip_prefix("0::/")).ok_or("no group of version 2")?;
@@ -95,7 +96,7 @@ pub fn run(kind: Kind, time: Duration) -> Result<(), String> {
         Kind::Plain => {}
         Kind::Nested => {
             let (branch, leaf) = (make(own.join("branch"))?, make(own.join("leaf"))?);
-            // A group that gives controllers on has no processes.
+            // A group that delegates controllers cannot contain processes.
             move_to(&leaf, 0)?;
             write(&own.join("cgroup.subtree_control"), "+cpuset")?;
             write(&branch.join("cgroup.subtree_control"), "+cpuset")?;
@@ -126,6 +127,6 @@ pub fn run(kind: Kind, time: Duration) -> Result<(), String> {
     }
     write(Path::new(READY), own.display())?;
     work(false, Some(Instant::now() + time));
-    // A session waits for all that its command has started.
+    // A session waits for all processes that its command has started.
     beside.map_or(Ok(()), |mut worker| worker.kill().map_err(|error| format!("its worker: {error}")))
 }

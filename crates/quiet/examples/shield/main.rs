@@ -1,11 +1,11 @@
-//! Tries the shield of control groups, version 2, on a machine of its own: `linespeed quiet --cpus` runs a command that makes
-//! groups of several kinds inside, beside programs that work; the session ends by itself, or is killed, or its guardian too.
-//! Every setting, group and task is then held against what it was.
+//! Tests the shield with version 2 control groups, on a dedicated machine. `linespeed quiet --cpus` runs a command that
+//! creates groups of several kinds, alongside busy programs. The session ends normally or is killed, with or without
+//! its guardian. Every setting, group and task is then compared with its original state.
 //!
 //! ```text
-//! shield try LINESPEED [WHICH]     all trials, so many of them, or those whose names hold this; for a machine of the lab
+//! shield try LINESPEED [WHICH]     all trials, that many, or those whose names contain it; for a machine of the lab
 //! shield inside KIND MILLISECONDS  is the command
-//! shield work always|sometimes     is a program beside it
+//! shield work always|sometimes     another program
 //! ```
 
 mod inside;
@@ -23,18 +23,18 @@ use inside::{Kind, READY, TAKEN};
 use quiet::state_directory::{JOURNAL, SYSTEM};
 use state::{GROUPS, State};
 
-/// The CPU that the command is given.
+/// The CPU assigned to the command.
 const QUIET: u32 = 1;
-/// How long a command works that ends by itself, and one that is to be killed.
+/// Working time of a command that exits by itself, and of one that will be killed.
 const SHORT: Duration = Duration::from_millis(50);
 const LONG: Duration = Duration::from_secs(600);
-/// No step takes so long, on an emulated machine either.
+/// Maximum duration of a step, even on an emulated machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks: each costs an emulated machine more than what is waited for.
+/// Time between two checks, which are expensive on an emulated machine.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How a session ends.
+/// The way in which a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     ByItself,
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ends what it holds, however the trial went.
+/// Ends its process when dropped, regardless of the trial's outcome.
 struct Ending(Child);
 
 impl Drop for Ending {
@@ -110,7 +110,7 @@ fn try_all(linespeed: &str, which: &str) -> Result<(), String> {
     let (began, mut trials, mut wrong) = (Instant::now(), 0, Vec::new());
     for delegated in [false, true] {
         if delegated {
-            // Somebody gives CPUs of their own to groups already, and the session is started from such a group.
+            // Other groups already have separate CPUs, and the session is started from such a group.
             write(&Path::new(GROUPS).join("cgroup.subtree_control"), "+cpuset")?;
             write(&others.join("cpuset.cpus"), "0,2")?;
             machine.home = inside::group("caller")?;
@@ -134,14 +134,14 @@ fn try_all(linespeed: &str, which: &str) -> Result<(), String> {
     if trials > 0 && wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Whether others have CPUs of their own, what the command makes, and how the session ends.
+/// Whether other groups have separate CPUs, the groups that the command creates, and how the session ends.
 type Trial = (bool, Kind, End);
 
 fn name(delegated: bool, kind: Kind, end: End) -> String {
     format!("{} {end:?}{}", kind.name(), if delegated { " delegated" } else { "" })
 }
 
-/// So many trials, evenly over all of them, or those whose names hold this.
+/// This many trials, spread evenly over all of them, or those whose names contain this text.
 fn choose(which: &str) -> Vec<Trial> {
     let ends = [End::ByItself, End::MainKilled, End::AllKilled];
     let each = |delegated| Kind::ALL.map(|kind| ends.map(|end| (delegated, kind, end)));
@@ -155,35 +155,35 @@ fn choose(which: &str) -> Vec<Trial> {
     }
 }
 
-/// Settings that change while nobody changes them.
+/// Settings that change by themselves.
 fn moving() -> BTreeSet<String> {
     let first = State::read();
-    // Some move with every process that is made.
+    // Some change with every process that is created.
     drop(inside::start_worker(false).map(Ending));
     std::thread::sleep(Duration::from_millis(500));
     let lines = first.differences(&State::read(), &|_| false);
     lines.iter().filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
 }
 
-/// The machine that all is tried on.
+/// The machine used for the trials.
 struct Machine<'a> {
     linespeed: &'a str,
-    /// A worker that uses a CPU all the time, and is bound to none.
+    /// An unpinned worker that is always busy.
     always: u32,
-    /// Workers that the command takes into its group.
+    /// Workers that the command moves into its group.
     foreign: &'a [u32],
     /// All workers.
     workers: &'a [u32],
-    /// The group that sessions are started from.
+    /// The group from which sessions are started.
     home: PathBuf,
     moving: BTreeSet<String>,
 }
 
 impl Machine<'_> {
-    /// One session: what was wrong of it.
+    /// Runs one session and returns its errors.
     fn trial(&self, kind: Kind, end: End) -> Result<Vec<String>, String> {
         for (number, worker) in self.foreign.iter().enumerate() {
-            // One has the session's group, one its own; who takes them away knows only the first.
+            // One process is in the session's group, the other in a separate one; the cleanup only considers the first.
             let group = if number == 0 { self.home.clone() } else { Path::new(GROUPS).join("others") };
             inside::move_to(&group, *worker)?;
         }
@@ -208,7 +208,7 @@ impl Machine<'_> {
         match end {
             End::ByItself => {}
             End::MainKilled => kill(session.id()),
-            // The guardian first: it would put back what the next start is to.
+            // The guardian is killed first, because it would restore what the next start should restore.
             End::AllKilled => self.sessions().into_iter().rev().for_each(kill),
         }
         let code = session.wait().map_err(|error| error.to_string())?.code();
@@ -253,7 +253,7 @@ impl Machine<'_> {
         command.spawn().map_err(|error| format!("{}: {error}", self.linespeed))
     }
 
-    /// The processes of linespeed, but not the machine's first one.
+    /// The processes of linespeed, except the machine's init.
     fn sessions(&self) -> Vec<u32> {
         let program = fs::canonicalize(self.linespeed).ok();
         let is_session = |pid: &i32| *pid > 1 && fs::read_link(format!("/proc/{pid}/exe")).ok() == program;
@@ -261,7 +261,8 @@ impl Machine<'_> {
         all.filter_map(|pid| pid.try_into().ok()).collect()
     }
 
-    /// Ends what the command has left where nobody was left to end it; those that are not where the session was started.
+    /// Ends processes that the command left behind when no guardian was left to do so. Returns those that are not in
+    /// the group from which the session was started.
     fn end_left_behind(&self) -> Vec<String> {
         let (own, home) = (std::env::current_exe().ok(), self.home_name());
         let mut wrong = Vec::new();
@@ -279,12 +280,12 @@ impl Machine<'_> {
         wrong
     }
 
-    /// The group that sessions are started from, as tasks have it.
+    /// The name of the group from which sessions are started, as listed for tasks.
     fn home_name(&self) -> String {
         self.home.strip_prefix(GROUPS).map(|path| format!("/{}", path.display())).unwrap_or_default()
     }
 
-    /// Whether the shield stands, and keeps others off.
+    /// Checks that the shield exists and keeps other tasks off its CPUs.
     fn look_at(&self, inside: &Path) -> Vec<String> {
         let mut wrong = Vec::new();
         let partition = read(&inside.join("cpuset.cpus.partition")).unwrap_or_default();
@@ -300,12 +301,13 @@ impl Machine<'_> {
         wrong
     }
 
-    /// Everything that is not as it was, once nothing changes any more.
+    /// All differences from the original state, after the machine has settled.
     fn what_differs(&self, before: &State, kind: Kind) -> Vec<String> {
         let home = self.home_name();
         let mut before = before.clone();
         if kind == Kind::Foreign {
-            // Nobody knows any more where these were: they are where the session was started.
+            // The original group of these processes is unknown; they are in the group from which the session was
+            // started.
             let is_foreign = |pid: i32| self.foreign.iter().any(|worker| *worker as i32 == pid);
             let foreign = before.tasks.iter_mut().filter(|((pid, _), _)| is_foreign(*pid));
             foreign.for_each(|(_, task)| task.group.clone_from(&home));
@@ -313,7 +315,7 @@ impl Machine<'_> {
         let began = Instant::now();
         loop {
             let lines = before.differences(&State::read(), &|path| self.moving.contains(path));
-            // What was killed leaves its group a little later.
+            // A killed process leaves its group slightly later.
             if lines.is_empty() || began.elapsed() > Duration::from_secs(5) {
                 return lines;
             }
@@ -323,11 +325,11 @@ impl Machine<'_> {
 }
 
 fn kill(pid: u32) {
-    // SAFETY: a plain system call; the number is of a process that this trial started.
+    // SAFETY: a simple system call; the PID is that of a process started by this trial.
     unsafe { libc::kill(pid as i32, libc::SIGKILL) };
 }
 
-/// Where what a session says goes: what its command leaves behind has it open, too.
+/// The file for a session's output, which processes left behind by its command also keep open.
 const SAID: &str = "/tmp/said";
 
 fn said() -> String {

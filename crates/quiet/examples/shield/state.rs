@@ -1,4 +1,4 @@
-//! What a machine's settings, control groups and tasks are, and what differs from what they were.
+//! The state of a machine's settings, control groups and tasks, and its differences from an earlier state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,37 +8,37 @@ use os::child::Stat;
 
 use crate::settings;
 
-/// Where control groups of version 2 are mounted.
+/// The mount point of version 2 control groups.
 pub const GROUPS: &str = "/sys/fs/cgroup";
-/// Folders of the other settings that a session changes.
+/// Directories of the other settings that a session changes.
 const FOLDERS: [&str; 5] =
     ["/proc/sys", "/proc/irq", "/sys/devices/system/cpu", "/sys/devices/virtual/workqueue", "/sys/kernel/mm"];
-/// Files of a group that change by themselves, or that list its tasks, each of which is looked at itself.
+/// Files of a group that change by themselves, or that list its tasks, which are compared separately.
 const MOVING: [&str; 3] = ["cgroup.procs", "cgroup.threads", ".pressure"];
-/// Files of a group that nobody sets and that follow from what is set.
+/// Files of a group that cannot be set, but are derived from other settings.
 const FOLLOWING: [&str; 3] = ["cgroup.controllers", "cpuset.cpus.effective", "cpuset.mems.effective"];
 
-/// A flag of a task whose CPUs nobody but the kernel can set (include/linux/sched.h).
+/// The flag of a task whose affinity only the kernel can set (include/linux/sched.h).
 const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 
-/// What one task is bound to.
+/// The group, affinity and priority of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub name: String,
     /// Its control group.
     pub group: String,
-    /// CPUs that it may run on, as the kernel writes them.
+    /// The CPUs on which it may run, in the kernel's format.
     pub cpus: String,
     /// Its nice value.
     pub nice: String,
-    /// Whether it is the kernel's own: these come and go.
+    /// Whether it is a kernel thread; these are created and removed by the kernel.
     is_kernels: bool,
 }
 
-/// Tasks by number and start.
+/// Tasks, by PID and start time.
 pub type Tasks = BTreeMap<(i32, u64), Task>;
 
-/// All of it.
+/// The complete state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     settings: BTreeMap<String, Vec<u8>>,
@@ -52,7 +52,7 @@ impl State {
         Self { settings, tasks: tasks() }
     }
 
-    /// What differs, as lines to print; the settings that `moving` says move by themselves are left out.
+    /// The differences, as lines to print, without the settings that change by themselves according to `moving`.
     pub fn differences(&self, after: &Self, moving: &dyn Fn(&str) -> bool) -> Vec<String> {
         let mut lines = settings::differences(&self.settings, &after.settings);
         lines.retain(|line| !line.split_once(": ").is_some_and(|(path, _)| moving(path)));
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// Settings of every group, and that the group is there.
+/// Adds the settings of every group, and the existence of the group.
 fn groups(all: &mut BTreeMap<String, Vec<u8>>) {
     let mut open = vec![PathBuf::from(GROUPS)];
     let mut found = settings::contents(&[Path::new(GROUPS)]);
@@ -92,7 +92,7 @@ fn groups(all: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Numbers that are names in a folder of `/proc`.
+/// The numeric names in a `/proc` directory.
 pub fn numbers(folder: &str) -> Vec<i32> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<i32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -113,14 +113,14 @@ fn task(number: i32) -> Option<((i32, u64), Task)> {
         let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
         line.map(|text| text.trim().to_owned())
     };
-    // One that has ended and that nobody has waited for holds nothing.
+    // A process that has ended but was not reaped has no state.
     if field("State")?.starts_with('Z') {
         return None;
     }
     let groups = fs::read_to_string(format!("/proc/{number}/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
     let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // proc_pid_stat(5): the second field stands in brackets and may hold anything.
+    // proc_pid_stat(5): the second field is in parentheses and may contain any characters.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let is_bound_by_kernel = fields.get(6)?.parse::<u32>().ok()? & PF_NO_SETAFFINITY != 0;
     let mut task = Task {
@@ -131,7 +131,7 @@ fn task(number: i32) -> Option<((i32, u64), Task)> {
         is_kernels: field("VmSize").is_none(),
     };
     if is_bound_by_kernel {
-        // A worker is named after its work, and one that helps out moves with it.
+        // A kernel worker is named after its work, and a rescuer's affinity changes with it.
         (task.name, task.cpus) = (String::new(), String::new());
     }
     Some(((number, started), task))

@@ -1,4 +1,4 @@
-//! Apply and restore, killed at every step, refused, lied to.
+//! Tests applying and restoring with kills at every step, refused writes, and files that misbehave.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,22 +11,22 @@ use crate::files::{Refusal, Tree};
 use crate::journal::{self, JournalHeader};
 use crate::value_syntax::ValueSyntax;
 
-/// Files of a tree; some of them misbehave, and at one step the process is killed.
+/// Files of a tree, some of which misbehave; the process is killed at one step.
 struct Odd<'a> {
     tree: Tree<'a>,
     /// Errors of writes by path.
     refuse: BTreeMap<&'static str, i32>,
-    /// Files that take every value and keep their own.
+    /// Files that accept every value but keep their own.
     stubborn: Vec<&'static str>,
-    /// Files that keep another value than was written.
+    /// Files that store a different value than the one written.
     rounding: Vec<&'static str>,
     /// A write to the first sets the second, as a governor resets `no_turbo`.
     moves_others: Option<(&'static str, &'static str, &'static str)>,
-    /// The process dies when this many operations are done.
+    /// The process is killed after this many operations.
     dies_after: Cell<Option<u32>>,
 }
 
-// SAFETY: each test's files are its own thread's.
+// SAFETY: each test's files belong to its own thread.
 unsafe impl Sync for Odd<'_> {}
 
 impl<'a> Odd<'a> {
@@ -44,7 +44,7 @@ impl<'a> Odd<'a> {
     fn step(&self) {
         if let Some(left) = self.dies_after.get() {
             if left == 0 {
-                // SAFETY: ends this process, which is a child made for it.
+                // SAFETY: ends this process, which is a child created for this purpose.
                 unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             }
             self.dies_after.set(Some(left.saturating_sub(1)));
@@ -138,11 +138,11 @@ fn plan(changes: Vec<Change>) -> JournalHeader {
     )
 }
 
-/// Applies in a child that is killed after so many steps; whether it came to its end instead.
+/// Applies in a child that is killed after this many steps. Returns whether the child finished instead.
 fn killed(root: &Root, folder: &Path, steps: u32, work: impl Fn(&Odd)) -> bool {
     let odd = Odd::new(root);
     let _ = folder;
-    // SAFETY: the child only reads and writes files and ends without running anything of the parent's.
+    // SAFETY: the child only reads and writes files, and exits without running exit handlers of the parent.
     let child = unsafe { libc::fork() };
     if child == 0 {
         odd.dies_after.set(Some(steps));
@@ -151,7 +151,7 @@ fn killed(root: &Root, folder: &Path, steps: u32, work: impl Fn(&Odd)) -> bool {
         unsafe { libc::_exit(0) };
     }
     let mut status = 0;
-    // SAFETY: waits for the child just made.
+    // SAFETY: waits for the child that was just created.
     unsafe { libc::waitpid(child, &mut status, 0) };
     libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
@@ -169,7 +169,7 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
             let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
             apply(odd, &mut journal, &planned).unwrap();
         });
-        // Then a restore that is killed, too, at a step that varies; the one after it is left alone.
+        // Then a restore that is also killed, at a varying step; the next one is undisturbed.
         for second in [Some(first % 7), Some(first % 11), None] {
             let restoring = |files: &dyn Files| {
                 let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
@@ -189,7 +189,7 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
     assert!(kills > 40, "{kills}");
 }
 
-/// Applies and puts back with files that misbehave: what became of each value, twice, and the files as they are then.
+/// Applies and restores with files that misbehave. Returns the outcomes of both, and the final state of the files.
 #[allow(clippy::type_complexity)]
 fn through(work: impl Fn(&mut Odd)) -> (Vec<WriteOutcome>, Vec<RestoreOutcome>, Vec<(&'static str, String)>) {
     let folder = tree();
@@ -216,7 +216,7 @@ fn what_is_refused_is_reported_and_the_rest_is_set_and_put_back() {
         (libc::EPERM, "permission denied"),
         (libc::EBUSY, "busy"),
         (libc::EINVAL, "the kernel does not accept this value"),
-        (libc::EIO, "the kernel cannot do this on this machine"),
+        (libc::EIO, "not supported by the kernel on this machine"),
         (libc::EROFS, "mounted read-only"),
     ] {
         let (written, restored, after) = through(|odd| {
@@ -241,7 +241,7 @@ fn a_value_that_is_taken_and_not_kept_is_found_by_reading_it_back() {
     let (written, _, after) = through(|odd| odd.stubborn.push(WATCHDOG));
     assert_eq!(written[4], WriteOutcome::NotKept("1".to_owned()));
     assert_eq!(after, as_it_was());
-    // What the kernel makes of it is nothing that anybody asked for, and does not stay.
+    // The kernel's modified value was not requested, and does not remain.
     let (written, _, after) = through(|odd| odd.rounding.push(THP));
     assert!(matches!(&written[2], WriteOutcome::NotKept(now) if now != "never"), "{written:?}");
     assert!(after[2].1.starts_with("madvise"), "{after:?}");

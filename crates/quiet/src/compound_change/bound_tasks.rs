@@ -1,5 +1,6 @@
-//! Tasks with a user-set CPU affinity. Kernels before 6.2 forget it when the CPUs of a version 2 control group change (Linux commit
-//! 8f9ea86fdf99, "sched: Always preserve the user requested cpumask"), so that it is recorded and restored.
+//! Tasks with a user-set CPU affinity. The affinity is recorded and restored because kernels before 6.2 forget it when
+//! the CPUs of a version 2 control group change (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested
+//! cpumask").
 
 use os::child::Stat;
 use os::pin::affinity;
@@ -12,9 +13,9 @@ use crate::process_settings::process;
 /// A task and its affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundTask {
-    /// Its number.
+    /// Its TID.
     pub task: i32,
-    /// Its start time, clock ticks since boot, because another task may have its number by now.
+    /// Its start time, clock ticks since boot, because its TID may have been reused by another task.
     pub started: u64,
     /// The CPUs.
     pub cpus: CpuList,
@@ -30,31 +31,32 @@ pub fn find_bound_tasks(cpus: &CpuList) -> Vec<BoundTask> {
     tasks.filter_map(bound).collect()
 }
 
-/// When a task was started, clock ticks since boot (proc_pid_stat(5), field 22).
+/// The start time of a task, clock ticks since boot (proc_pid_stat(5), field 22).
 fn started(task: i32) -> Option<u64> {
     Some(Stat::read(task)?.started)
 }
 
 impl BoundTask {
-    /// Restricts it to its remaining CPUs while these are taken; returns whether there are any.
+    /// Restricts it to its remaining CPUs while the `taken` ones are reserved; returns whether any remain.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {
             return false;
         }
         if self.is_there() && affinity(self.task).is_some_and(|now| now != left) {
-            // The kernel's own that belong to a CPU refuse, and were not moved.
+            // Per-CPU kernel threads refuse this, and were not moved.
             let _ = process::set_affinity(self.task, &left);
         }
         true
     }
 
-    /// Restores its affinity, unless someone has changed it since: the kernel widens it, and we excluded some CPUs.
+    /// Restores its affinity, unless someone else has changed it since. The affinity may have been widened by the
+    /// kernel, or reduced by our exclusion of CPUs.
     pub fn give_back(&self, taken: &CpuList) {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));
         if self.is_there() && affinity(self.task).is_some_and(ours) {
-            // It may have ended in this moment.
+            // It may have just ended.
             let _ = process::set_affinity(self.task, &self.cpus);
         }
     }

@@ -1,5 +1,5 @@
-//! Changes that are more than a value in a file, and persist unless undone: control groups, disabled swap. Each is
-//! recorded in the journal before it begins, and can be undone from any intermediate point, repeatedly.
+//! Changes that consist of more than a value in a file and persist until undone: control groups, disabled swap. Each is
+//! recorded in the journal before it begins, and can be undone from any intermediate point, even repeatedly.
 
 pub mod bound_tasks;
 pub mod shield;
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::value_syntax::ValueSyntax;
 
-/// One of them, with everything needed to undo it.
+/// A compound change, with everything needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompoundChange {
-    /// CPUs that only the command runs on.
+    /// CPUs on which only the command runs.
     Shield(shield::Shield),
     /// Disabled swap.
     Swap(swap::SwapAreas),
 }
 
 impl CompoundChange {
-    /// With everything that must be recorded before it begins.
+    /// Adds all information that must be recorded before it begins.
     pub fn prepared(&self) -> Self {
         match self {
             CompoundChange::Shield(shield) => CompoundChange::Shield(shield.prepared()),
@@ -32,7 +32,7 @@ impl CompoundChange {
         }
     }
 
-    /// Applies it; returns remarks in words. After an error it must be undone.
+    /// Applies the change and returns remarks. After an error, it must be undone.
     pub fn begin(&self) -> Result<Vec<Text>, CompoundError> {
         match self {
             CompoundChange::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
@@ -48,7 +48,7 @@ impl CompoundChange {
         }
     }
 
-    /// A path of it that no such change has.
+    /// A path in it that a valid change of this kind cannot have.
     pub fn foreign_path(&self) -> Option<&str> {
         match self {
             CompoundChange::Shield(shield) => shield.foreign_path(),
@@ -56,7 +56,7 @@ impl CompoundChange {
         }
     }
 
-    /// The same as a value, to report its outcome.
+    /// Represents it as a change of a value, to report its outcome.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {
@@ -70,23 +70,23 @@ impl CompoundChange {
     }
 }
 
-/// Whether a path means the same from everywhere.
+/// Whether a path is absolute and without `..`.
 fn is_plain(path: &str) -> bool {
     path.starts_with('/') && !path.split('/').any(|part| part == "..")
 }
 
-/// Why something compound cannot be done, or not be undone, in words.
+/// The reason why a compound change cannot be applied or undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompoundError(String);
 
 impl CompoundError {
-    /// At a path.
+    /// Builds an error that concerns a path.
     fn at(path: &str, error: &io::Error) -> Self {
         Self(format!("{path}: {error}"))
     }
 
-    /// None, one or several.
+    /// Combines any number of errors.
     fn all(errors: &[Self]) -> Result<(), Self> {
         let words: Vec<&str> = errors.iter().map(|error| error.0.as_str()).collect();
         if words.is_empty() { Ok(()) } else { Err(Self(words.join("; "))) }

@@ -1,9 +1,11 @@
-//! CPUs reserved for one command by cpusets, as `cset shield` does.
+//! Reserves CPUs for one command with cpusets, as `cset shield` does.
 //!
-//! Version 2: a group whose partition is `isolated`, which takes its CPUs from all others and from the scheduler's balancing
-//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command and one for the rest,
-//! to which all tasks of our own group move that may run on all its CPUs (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a
-//! user-set affinity stay: the kernel would forget it.
+//! Version 2: a group whose partition is `isolated`, which removes its CPUs from all other groups and from the
+//! scheduler's load balancing
+//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command
+//! and one for the rest, to which all tasks of our own group are moved that may run on all CPUs of that group
+//! (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a user-set affinity are not moved, because the kernel
+//! would forget their affinity.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -21,33 +23,34 @@ use super::{CompoundError, is_plain};
 use crate::files::may_write;
 use crate::value_syntax::name_cpus;
 
-/// The parts of the shield, and their places.
+/// The components of the shield and their paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shield {
     /// The version of the hierarchy: 1 or 2.
     pub version: u32,
-    /// The group below which it is made.
+    /// The group below which the shield is created.
     pub parent: String,
     /// The group to which its remaining tasks return.
     pub home: String,
-    /// The suffix of its groups' names: the PID of the process that created it, and when, since another container may have the same PID.
+    /// The suffix of its groups' names: the PID of the process that created it, and the time, because a process in
+    /// another container may have the same PID.
     pub mark: String,
     /// CPUs for the command.
     pub quiet: CpuList,
     /// CPUs for all other tasks.
     pub rest: CpuList,
-    /// Memory nodes, as the parent has them.
+    /// The parent's memory nodes.
     pub mems: String,
-    /// Version 2: whether the controller has to be switched on below the parent, and off again.
+    /// Version 2: whether the controller must be enabled below the parent, and disabled afterwards.
     pub switched: bool,
     /// Version 2: tasks with a user-set affinity, which the kernel may forget.
     #[serde(default)]
     pub bound: Vec<BoundTask>,
 }
 
-/// Passes over a list of tasks that grows while it is read.
+/// Maximum number of passes over a list of tasks that grows while it is read.
 const PASSES: usize = 5;
-/// How often to check a group that does not become empty, and the pause between two checks.
+/// Maximum number of checks of a group that does not become empty, and the pause between two checks.
 const LOOKS: usize = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -68,7 +71,7 @@ fn mark() -> String {
 }
 
 impl Shield {
-    /// The shield for this machine, or why none is possible.
+    /// The shield for this machine, or the reason why none is possible.
     pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, String> {
         let cgroups = Cgroups::read(root);
         let shield = |version, parent: String, home: String, mems: String, switched| Self {
@@ -87,39 +90,39 @@ impl Shield {
             return Err("no control groups are mounted".to_owned());
         };
         if version == Version::V1 {
-            // With the option noprefix the files have other names, but nobody mounts it that way.
+            // With the option noprefix, the files have other names, but this is not used in practice.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
-                return Err(format!("{own}: no cpuset to take CPUs from"));
+                return Err(format!("{own}: no cpuset from which CPUs can be taken"));
             }
             let rest = rest.intersection(&cpus);
             if !quiet.is_subset(&cpus) || rest.is_empty() {
-                return Err(format!("the cpuset of this process has only CPUs {cpus}"));
+                return Err(format!("the cpuset of this process contains only CPUs {cpus}"));
             }
             return Ok(Self { rest, ..shield(1, own.to_owned(), own.to_owned(), mems, false) });
         }
-        // A partition must be below a partition; the top one is a partition.
+        // A partition must be below a partition; the root group is a partition.
         let top = folders.last().map_or(own, |(_, folder)| folder);
         let has = |file: &str| {
             let text = root.text(&format!("{top}/{file}")).unwrap_or_default();
             text.split_ascii_whitespace().any(|name| name == "cpuset")
         };
         if !has("cgroup.controllers") {
-            return Err("the control groups here have no cpuset controller".to_owned());
+            return Err("the mounted control groups have no cpuset controller".to_owned());
         }
         let switched = !has("cgroup.subtree_control");
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
     }
 
-    /// With the currently pinned tasks.
+    /// Adds the currently pinned tasks.
     pub fn prepared(&self) -> Self {
         let all = self.quiet.union(&self.rest);
         let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };
         Self { bound, ..self.clone() }
     }
 
-    /// A path that is not a control group's, if it has one: such a journal must not be trusted.
+    /// A path in it that does not belong to a control group, if any: such a journal must not be trusted.
     pub fn foreign_path(&self) -> Option<&str> {
         if self.mark.is_empty() || !self.mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         {
@@ -143,7 +146,7 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Creates the groups and clears the CPUs. Returns which tasks stay on them nevertheless.
+    /// Creates the groups and clears the CPUs. Reports tasks that remain on them.
     pub fn make(&self) -> Result<Option<Text>, CompoundError> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
@@ -171,7 +174,8 @@ impl Shield {
         Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
-    /// Restricts tasks with a user-set affinity to their remaining CPUs. Returns those that have none, and run elsewhere meanwhile.
+    /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports tasks that have none left and
+    /// therefore run on other CPUs meanwhile.
     fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
@@ -190,8 +194,8 @@ impl Shield {
         })
     }
 
-    /// Moves all tasks that may run on all CPUs. Returns programs' tasks that stay on the quiet ones, by TID and name. The kernel's own
-    /// per-CPU tasks stay.
+    /// Moves all tasks that may run on all CPUs. Returns user tasks that remain on the quiet CPUs, by TID and name.
+    /// Per-CPU kernel threads remain.
     fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
         let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
@@ -204,7 +208,7 @@ impl Shield {
                 if looked_at.contains(task) {
                     continue;
                 }
-                // One outside of this container has no number here.
+                // A task outside this container has no PID here.
                 let Some(number) = task.parse().ok().filter(|number| *number > 0) else { continue };
                 let Some(cpus) = os::pin::affinity(number) else { continue };
                 if all.is_subset(&cpus) && (&rest).write_all(task.as_bytes()).is_ok() {
@@ -225,7 +229,7 @@ impl Shield {
         stay
     }
 
-    /// Puts a process into the command's group.
+    /// Moves a process into the command's group.
     pub fn add_process(&self, pid: i32) -> Result<(), CompoundError> {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
@@ -252,8 +256,8 @@ impl Shield {
             let mut refused = None;
             for group in groups_within(Path::new(folder)) {
                 if self.version == 2 {
-                    // The kernel returns the CPUs of a removed partition some time later, and may then forget the affinity of tasks: after
-                    // it was restored. With a member this happens at once.
+                    // The kernel returns the CPUs of a removed partition with a delay, and may then forget the affinity
+                    // of tasks after it was restored. With `member`, this happens immediately.
                     let _ = fs::write(group.join("cpuset.cpus.partition"), "member");
                 }
                 self.send_home(&group, list, &home, &mut last);
@@ -262,7 +266,7 @@ impl Shield {
             match refused {
                 None => return Ok(()),
                 Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                // One that has just ended leaves its group a little later.
+                // A task that has just ended leaves its group slightly later.
                 Some(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Some(error) => return Err(CompoundError::at(folder, &error)),
             }
@@ -273,7 +277,7 @@ impl Shield {
         Err(CompoundError(format!("the group cannot be removed: {}", describe_use(folder, list, &last))))
     }
 
-    /// Moves a group's tasks back; stores in `last` why the last of them did not move.
+    /// Moves a group's tasks back. If some cannot be moved, stores the reason of the last one in `last`.
     fn send_home(&self, group: &Path, list: &str, home: &str, last: &mut String) {
         let tasks = fs::read_to_string(group.join(list)).unwrap_or_default();
         if tasks.is_empty() {
@@ -290,13 +294,13 @@ impl Shield {
     }
 }
 
-/// Whether a path is not a control group; a removed one may have been one.
+/// Whether a path is not a control group. A removed path may have been one.
 fn is_in_another_file_system(path: &str) -> bool {
     let group = [libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC];
     rustix::fs::statfs(path).is_ok_and(|there| !group.contains(&there.f_type))
 }
 
-/// A group and all below it, the lowest first.
+/// A group and all its descendants, the lowest first.
 fn groups_within(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
     let mut at = 0;
@@ -313,15 +317,15 @@ fn groups_within(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// A group's list of tasks: each write of a number moves one there.
+/// Opens a group's list of tasks: writing a number to it moves that task into the group.
 fn open_list(list: &str) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).open(list)
 }
 
-/// A task as the kernel shows it.
+/// A task, as reported by the kernel.
 struct Task {
     name: String,
-    /// Whether it is a program's, and not the kernel's own.
+    /// Whether it is a user task, not a kernel thread.
     is_a_programs: bool,
 }
 
@@ -332,16 +336,16 @@ impl Task {
         let field = |key: &str| machine::text::field(&status, key);
         Some(Self {
             name: field("Name").unwrap_or_default().to_owned(),
-            // The kernel's own have no memory of programs.
+            // Kernel threads have no user memory.
             is_a_programs: field("VmSize").is_some(),
         })
     }
 }
 
-/// Maximum number of tasks named on one line.
+/// Maximum number of tasks listed on one line.
 const NAMED: usize = 5;
 
-/// Some tasks by name and number.
+/// Lists some tasks by name and TID.
 fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
     let more = tasks.len().saturating_sub(NAMED);
     let named: Vec<String> = tasks.take(NAMED).map(|(task, name)| format!("{name} ({task})")).collect();
@@ -349,7 +353,7 @@ fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> Strin
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
-/// Which tasks stay on the quiet CPUs; `None` if none do.
+/// A description of the tasks that remain on the quiet CPUs; `None` if there are none.
 fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<Text> {
     if stay.is_empty() {
         return None;
@@ -359,7 +363,8 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     Some(text!("{who} pinned to {cpus} may still run there; to move them: taskset -cp LIST PID"))
 }
 
-/// What keeps a remaining group: its tasks and those of the groups in it, with why the last of them could not be moved; else these groups.
+/// The reason why a group remains: its tasks and those of nested groups, with the reason why the last task could not be
+/// moved; otherwise, the nested groups.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let groups = groups_within(Path::new(folder));
     let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
@@ -370,14 +375,14 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let below = |group: &PathBuf| Some(group.strip_prefix(folder).ok()?.to_str()?.to_owned());
     let below: Vec<String> = groups.iter().filter_map(below).filter(|name| !name.is_empty()).collect();
     match (tasks.is_empty(), below.is_empty()) {
-        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; end them"),
-        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); end them"),
+        (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; terminate them"),
+        (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); terminate them"),
         (true, false) => format!("it contains other groups: {}; remove them", below.join(", ")),
         (true, true) => "the kernel still uses it".to_owned(),
     }
 }
 
-/// Whether another group below this one has its own CPUs.
+/// Whether another group below this one has separate CPUs.
 fn others_use_cpusets(parent: &str) -> bool {
     let entries = fs::read_dir(Path::new(parent)).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {

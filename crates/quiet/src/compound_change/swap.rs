@@ -1,4 +1,4 @@
-//! Temporarily disabled swap.
+//! Disables swap temporarily.
 
 use std::ffi::CString;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::{CompoundError, is_plain};
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 
-/// The memory required to read back everything swapped out: a tenth more than that.
+/// Memory required to read all swapped-out data back, relative to its size.
 const ROOM: f64 = 1.1;
 
-/// What was on.
+/// The swap areas that were enabled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapAreas(pub Vec<SwapArea>);
 
@@ -28,7 +28,7 @@ pub struct SwapAreas(pub Vec<SwapArea>);
 pub struct SwapArea {
     /// Its path.
     pub path: String,
-    /// Its priority; the kernel gives those below 0 itself.
+    /// Its priority; the kernel assigns priorities below 0 automatically.
     pub priority: i32,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for SwapAreas {
 }
 
 impl SwapAreas {
-    /// From the text of `/proc/swaps`.
+    /// Parses the text of `/proc/swaps`.
     pub fn parse(text: &str) -> Self {
         // Filename, Type, Size, Used, Priority.
         let area = |line: &str| {
@@ -51,7 +51,7 @@ impl SwapAreas {
         Self(text.lines().skip(1).filter_map(area).collect())
     }
 
-    /// A path that cannot be swap: not absolute, or of a file that is neither a device nor root's.
+    /// A path that cannot be a swap area: it is relative, or the file is neither a device nor owned by root.
     pub fn foreign_path(&self) -> Option<&str> {
         let is_swap = |path: &str| match fs::metadata(path) {
             Ok(there) => there.file_type().is_block_device() || there.is_file() && there.uid() == 0,
@@ -65,7 +65,7 @@ impl SwapAreas {
         Self::parse(&std::fs::read_to_string("/proc/swaps").unwrap_or_default())
     }
 
-    /// Disables all of them; the kernel reads their contents back.
+    /// Disables all swap areas; the kernel reads their contents back.
     pub fn switch_off(&self) -> Result<(), CompoundError> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let bytes = ["SwapTotal", "SwapFree", "MemAvailable"].map(|key| bytes_field(&meminfo, key));
@@ -73,7 +73,7 @@ impl SwapAreas {
             let used = all.saturating_sub(free_swap);
             if used as f64 * ROOM > free as f64 {
                 let (used, free) = (units::bytes(used), units::bytes(free));
-                let why = format!("{used} are swapped out, but only {free} of memory is free");
+                let why = format!("{used} of memory is swapped out, but only {free} is free");
                 return Err(CompoundError(why));
             }
         }
@@ -84,7 +84,7 @@ impl SwapAreas {
         })
     }
 
-    /// Enables the disabled ones.
+    /// Enables the disabled areas.
     pub fn switch_on(&self) -> Result<(), CompoundError> {
         let now = Self::read_current();
         let off = |area: &&SwapArea| !now.0.iter().any(|on| on.path == area.path);

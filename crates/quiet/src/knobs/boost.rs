@@ -1,4 +1,4 @@
-//! Boost: a clock above the nominal one, for as long as heat, power and the other cores allow.
+//! Boost: a clock above the nominal clock, as long as temperature, power and the other cores allow.
 
 use crate::knob::{Inspection, Knob, KnobContext, Seen};
 use crate::value_syntax::ValueSyntax;
@@ -7,7 +7,7 @@ use record::{CpuList, Text, text};
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
-/// Intel's file has the opposite meaning of all others.
+/// Intel's file (`no_turbo`) has the opposite meaning of all other files.
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<&CpuList>) -> Seen {
     let (digit, opposite, other) = if value == "on" { ("1", "0", "off") } else { ("0", "1", "on") };
     for (path, new) in [(NO_TURBO, opposite), (GLOBAL, digit)] {

@@ -1,4 +1,4 @@
-//! The range of clocks, if boost cannot be switched: limited to the nominal clock.
+//! The clock range, which is limited to the nominal clock if boost cannot be switched off.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,8 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let base = context.number(&file("base_frequency"));
         let nominal = base.filter(|khz| (lowest..=max).contains(khz)).unwrap_or(max);
         nominals.insert(nominal);
-        // If the lower end rises it is written first, so that it never exceeds the upper one, in either direction.
+        // If the lower end rises, it is written first, so that the lower end never exceeds the upper one in either
+        // direction.
         let ends = [file("scaling_min_freq"), max_file];
         changes.extend(knob.plan_words(context, ends, &nominal.to_string())?.changes);
     }
@@ -28,7 +29,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     if changes.is_empty() {
         return Ok(Some(Inspection::steady(now)));
     }
-    // Kinds of cores have nominal clocks of their own.
+    // Each kind of core has its own nominal clock.
     let nominals: Vec<String> = nominals.into_iter().map(|khz| mhz(khz).to_string()).collect();
     let steadier = format!("{} MHz", nominals.join(" or "));
     Ok(Some(Inspection::noisy(now, steadier, Adjustment::Write(changes))))

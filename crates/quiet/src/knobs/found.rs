@@ -1,4 +1,4 @@
-//! Knobs only reported, never set: they belong to others, or cannot be set here.
+//! Knobs that are only reported, never set, because they belong to others or cannot be set here.
 
 use machine::sensors::{power_supply, throttling};
 use machine::text::bytes_field;
@@ -22,7 +22,7 @@ pub(super) fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
     })
 }
 
-/// Load that a machine at rest shows.
+/// Maximum load of an idle machine.
 const AT_REST: f64 = 0.3;
 
 pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
@@ -32,7 +32,7 @@ pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
         if load <= AT_REST {
             return Inspection::steady(now);
         }
-        let wait = text!("find it with top -b -n1 | head -20, and wait until it ends");
+        let wait = text!("find the busy process with top -b -n1 | head -20, and wait until it exits");
         Inspection::noisy(now, "an idle machine", Adjustment::Manual(wait))
     }))
 }
@@ -44,7 +44,7 @@ pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
-/// Below this share of the time since boot, it does not affect a median.
+/// Share of the time since boot below which a disturbance does not affect a median.
 const HIDDEN: f64 = 0.001;
 
 pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
@@ -54,7 +54,7 @@ pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {
     let Some(stolen) = ticks.get(7) else { return Ok(None) };
     let all: u64 = ticks.iter().fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
     let share = *stolen as f64 / all.max(1) as f64;
-    let now = text!("{share} of all time since boot", share = Value::Share(share));
+    let now = text!("{share} of CPU time since boot", share = Value::Share(share));
     if share < HIDDEN {
         return Ok(Some(Inspection::steady(now)));
     }
@@ -91,6 +91,6 @@ pub(super) fn inspect_swap(_: &Knob, context: &KnobContext) -> Seen {
             Inspection::noisy(now, "off", Adjustment::Compound(CompoundChange::Swap(areas)))
         }
         [Some(_), Some(_)] => Inspection::steady("none in use"),
-        _ => Inspection::absent(text!("the kernel does not show how much swap is in use")),
+        _ => Inspection::absent(text!("the kernel does not report swap usage")),
     }))
 }

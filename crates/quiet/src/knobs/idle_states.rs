@@ -1,18 +1,18 @@
-//! Idle states: the deeper the sleep of a core, the longer its wake-up.
+//! Idle states: the deeper a core's idle state, the longer its wake-up.
 
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
 use record::text::Value;
 use record::{Template, Text, text};
 
-/// States with a shorter exit latency do not count: polling, and the halt instruction.
+/// Minimum exit latency of states that count, µs: polling and the halt instruction are below it.
 const SHALLOW_US: u64 = 2;
 
 /// A CPU's idle states, by exit latency.
 #[derive(Debug, Default)]
 struct States {
-    /// The deepest that may be used, microseconds and name.
+    /// The deepest permitted state: exit latency in microseconds, and name.
     deepest: Option<(u64, String)>,
-    /// The first below polling, microseconds.
+    /// The exit latency of the first state after polling, microseconds.
     first: Option<u64>,
     any: bool,
 }
@@ -38,7 +38,8 @@ impl States {
         states
     }
 
-    /// The limit to hold, microseconds: the first halt state if it is shallow, else polling alone.
+    /// The latency limit to hold, microseconds: that of the first halt state if it is shallow, otherwise 0, which
+    /// permits only polling.
     fn limit(&self) -> u32 {
         self.first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0)
     }
@@ -48,7 +49,8 @@ fn latency_file(cpu: u32) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")
 }
 
-/// The limit of one CPU, microseconds. The file contains `n/a` if only polling is left, and 0 for no limit.
+/// The latency limit of one CPU, microseconds. The file contains `n/a` if only polling is permitted, and 0 for no
+/// limit.
 fn latency_limit(context: &KnobContext, cpu: u32) -> Option<u64> {
     match context.text(&latency_file(cpu))?.as_str() {
         "n/a" => Some(0),
@@ -73,11 +75,12 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(Some(Inspection::steady("disabled")));
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
-    let now = text!("leaving {state} takes {latency}", state = name);
+    let now = text!("exit latency of {state}: {latency}", state = name);
     hold_off(knob, context, open, now, states.limit())
 }
 
-/// How to disable states with an exit latency above `limit` microseconds, for the duration of a command, or on these CPUs.
+/// The way to disable states with an exit latency above `limit` microseconds, for the duration of a command or on these
+/// CPUs.
 fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
     let changes = if context.quiet.is_empty() && !context.stays {

@@ -1,4 +1,4 @@
-//! All knobs: a table of what they are, and how to inspect those that are more than files with one value or word.
+//! The table of all knobs, and the inspection of those that are more than files with one value or word.
 
 mod boost;
 mod clock_range;
@@ -27,7 +27,7 @@ struct Table {
     knob: Vec<Knob>,
 }
 
-/// All knobs, in writing order. They are restored in reverse.
+/// All knobs, in writing order. They are restored in reverse order.
 pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     let table = toml::from_str(TABLE);
     let mut knobs = table.map(|table: Table| table.knob).unwrap_or_default();
@@ -37,7 +37,7 @@ pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     knobs
 });
 
-/// How to inspect, and set to a given value, those knobs that are not just files.
+/// The functions that inspect knobs that are not just files, and set them to a given value.
 fn inspect_by_code(name: &str) -> Inspect {
     match name {
         "clock-range" => Inspect::With(clock_range::inspect, Some(clock_range::set_to)),
@@ -66,7 +66,7 @@ fn inspect_by_code(name: &str) -> Inspect {
     }
 }
 
-/// What knobs are, in the form of [`record::glossary`]; those of them that the inventory explains are left out.
+/// Explanations of knobs, in the format of [`record::glossary`], except those that the inventory explains.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The knob with this name.

@@ -1,19 +1,20 @@
-//! The long-term power limit of a processor package: `constraint_N_power_limit_uw` of each package whose window is `long_term`, of every
-//! interface, MSR and MMIO, of which the lower applies (Documentation/power/powercap/powercap.rst).
+//! The long-term power limit of a processor package: `constraint_N_power_limit_uw` of the constraint named `long_term`,
+//! for each package and both interfaces, MSR and MMIO; the lower limit applies
+//! (Documentation/power/powercap/powercap.rst).
 
 use std::collections::BTreeSet;
 
 use crate::knob::{Inspection, Knob, KnobContext, Seen};
 use record::CpuList;
 
-/// The files of long limits, with their values, µW.
+/// The files of long-term limits, with their values, µW.
 fn long_limits(context: &KnobContext) -> Vec<(String, u64)> {
     let limits = machine::power_limits(context.files.root()).into_iter();
     let long = limits.filter(|limit| limit.window == "long_term");
     long.map(|limit| (limit.limit_file, (limit.watts * 1e6).round() as u64)).collect()
 }
 
-/// Nothing is steadier: it is brought to a value that a finding names.
+/// There is no steadier value: it is only set to the value in a finding.
 pub(super) fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let watts: BTreeSet<u64> = long_limits(context).into_iter().map(|(_, microwatts)| microwatts).collect();
     let words: Vec<String> =
@@ -21,7 +22,7 @@ pub(super) fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     Ok((!words.is_empty()).then(|| Inspection::steady(words.join(", "))))
 }
 
-/// Limits below `microwatts` are raised to it; none is lowered.
+/// Raises limits below `microwatts` to that value; never lowers a limit.
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, microwatts: &str, _: Option<&CpuList>) -> Seen {
     let Ok(wanted) = microwatts.parse::<u64>() else { return Ok(None) };
     let limits = long_limits(context);

@@ -8,15 +8,16 @@ use record::{Text, text};
 /// The lowest possible value, which has the highest weight.
 const NICEST: i32 = -20;
 
-/// The nice value for a command: the lowest this user may set, if that is lower than its own, otherwise root's.
+/// The nice value for a command: the lowest one that this user may set, if lower than the current one; otherwise, the
+/// lowest one that root may set.
 pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
     if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
 }
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
-/// Which tasks a nice value counts against, if not all: the scheduler weighs groups first, and tasks only within one. Tasks that are not in a
-/// separate control group are grouped by session if autogroups are on (sched(7)).
+/// The scope of a nice value, if it does not affect all tasks: the scheduler weighs groups first, and tasks only within
+/// a group. Tasks that are not in a separate control group are grouped by session if autogroups are enabled (sched(7)).
 pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
@@ -36,7 +37,7 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     }
 }
 
-/// The nearest control group of this process that has its own weights; `None` if that is the root.
+/// The innermost control group of this process that has its own weight; `None` if that is the root.
 fn group_of_its_own(files: &dyn Files) -> Option<String> {
     let groups = files.read("/proc/self/cgroup").ok()?;
     // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).
@@ -49,7 +50,7 @@ fn group_of_its_own(files: &dyn Files) -> Option<String> {
     if let Some(path) = find_path(|name| name == "cpu") {
         return (path != "/").then(|| path.to_owned());
     }
-    // The root of all has no weight; that of a container has one.
+    // The real root group has no weight; that of a container has one.
     let mut path = find_path(str::is_empty)?.trim_end_matches('/');
     loop {
         if files.read(&format!("/sys/fs/cgroup{path}/cpu.weight")).is_ok() {
@@ -71,7 +72,8 @@ pub(super) fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(inspection))
 }
 
-/// Above everything that is not real-time, and below all other real-time tasks: the kernel's own threads of this class have 50 and more.
+/// Above all ordinary tasks and below other real-time tasks: the kernel's real-time threads have priorities of 50 and
+/// more.
 const PRIORITY: i32 = 1;
 
 pub(super) fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {

@@ -1,4 +1,4 @@
-//! Knobs of the quiet CPUs: the command runs on them, and everything else away from them.
+//! Knobs of the quiet CPUs: the command runs on them, and all other tasks on the remaining CPUs.
 
 use record::{CpuList, text};
 
@@ -117,14 +117,14 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
             continue;
         }
         here += 1;
-        // If the kernel places an interrupt itself (that of a queue with its own CPU), nobody may write.
+        // If the kernel places an interrupt itself (that of a queue with its own CPU), the affinity cannot be written.
         if context.files.is_fixed(&path) {
             fixed.push(number.as_str());
             continue;
         }
         let left = now.difference(&context.quiet);
         let to = if left.is_empty() { &rest } else { &left };
-        // One that has disappeared meanwhile does not count.
+        // An interrupt that has disappeared meanwhile does not count.
         changes.extend(knob.plan(context, &path, ValueSyntax::CpuList, &to.to_string()).ok().flatten());
     }
     let inspection = if !changes.is_empty() {
@@ -138,7 +138,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     };
     Ok(Some(if !fixed.is_empty() {
         inspection.note(text!(
-            "placed only by the kernel, so still on the quiet CPUs: IRQ {irqs}",
+            "movable only by the kernel, so still on the quiet CPUs: IRQ {irqs}",
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {

@@ -18,7 +18,8 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(if pairs.is_empty() && context.text(ACTIVE).is_none() {
             None
         } else if context.live && !has_them {
-            // A host's siblings run other guests nevertheless: that is not quiet, and cannot be set from here.
+            // In a guest, the host's siblings may still run other guests, which is not quiet and cannot be changed from
+            // here.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",
                 "no core has two siblings: no SMT, disabled in the firmware, or hidden by a hypervisor"
@@ -32,11 +33,11 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let adjustment = match knob.plan(context, CONTROL, ValueSyntax::Word, "off") {
             Ok(Some(change)) if change.old == "on" => Adjustment::Write(vec![change]),
             Err(refusal) if !refusal.is_missing() => return Err(refusal),
-            _ => Adjustment::Manual(text!("in the firmware: SMT or hyper-threading off")),
+            _ => Adjustment::Manual(text!("in the firmware: disable SMT (hyper-threading)")),
         };
         return Ok(Some(Inspection::noisy(now, "off", adjustment)));
     }
-    // Of two quiet siblings the first stays.
+    // Of two quiet siblings, the first stays online.
     let goes = |cpu: u32, other: u32| other != cpu && (!context.quiet.contains(other) || other > cpu);
     let quiet = pairs.iter().filter(|(cpu, _)| context.quiet.contains(*cpu));
     let off: CpuList = quiet.flat_map(|(cpu, all)| all.iter().filter(|other| goes(*cpu, *other))).collect();
@@ -76,7 +77,7 @@ pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<
 /// The online CPUs of its core.
 fn siblings(context: &KnobContext, cpu: u32) -> Option<CpuList> {
     let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
-    // Kernels before 2.6.26 have only the mask.
+    // Kernels before 2.6.26 only have the mask.
     let siblings = match context.text(&format!("{topology}/thread_siblings_list")) {
         Some(list) => list.parse().ok()?,
         None => CpuList::from_mask(&context.text(&format!("{topology}/thread_siblings"))?).ok()?,

@@ -9,7 +9,7 @@ use crate::audit::audit_value;
 use crate::files::Tree;
 use crate::knob::{Adjustment, KnobContext, State};
 
-/// A made-up machine: two policies of two CPUs, boost by intel_pstate, huge pages, SMT.
+/// A synthetic machine: two policies of two CPUs, boost with intel_pstate, huge pages, SMT.
 fn machine() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
@@ -33,7 +33,7 @@ fn machine() -> tempfile::TempDir {
     folder
 }
 
-/// What would be written where, and whether the knob has the value already.
+/// The planned writes, and whether the knob already has the value.
 fn seen(wanted: &KnobValue) -> (State, Vec<(String, String, String)>) {
     let folder = machine();
     let root = Root::captured(folder.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Settings that live no longer than a process, and so need no journal; and settings for a command before it starts.
+//! Settings that end with a process and therefore need no journal, and settings for a command before it starts.
 
 pub mod dma_latency;
 pub mod process;
@@ -8,10 +8,10 @@ use machine::Root;
 use process::SettingRefusal;
 use record::CpuList;
 
-/// Applies settings to a child that has not started its program. Returns those that failed, and why.
+/// Applies settings to a child that has not started its program. Returns the failed settings with the reasons.
 ///
-/// Addresses are laid out when a program starts, so that [`process::with_fixed_addresses`] handles them; [`dma_latency::hold`] handles the
-/// latency of idle states.
+/// Fixed addresses must be set before a program starts and are handled by [`process::with_fixed_addresses`]; the
+/// latency of idle states is handled by [`dma_latency::hold`].
 pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, SettingRefusal)> {
     let given = |setting: &ProcessSetting| match setting {
         ProcessSetting::Affinity(cpus) => process::set_affinity(pid, cpus),
@@ -23,7 +23,7 @@ pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSett
     settings.iter().filter_map(|setting| Some((setting.clone(), given(setting).err()?))).collect()
 }
 
-/// Leaves the quiet CPUs to others, if permitted.
+/// Moves this process off the quiet CPUs, if permitted.
 pub fn leave_cpus(quiet: &CpuList) {
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
     let rest = online.difference(quiet);
@@ -32,8 +32,8 @@ pub fn leave_cpus(quiet: &CpuList) {
     }
 }
 
-/// Runs `work` while this thread has a command's setting, which a command started within inherits. An error means that the setting failed;
-/// the work is then meaningless.
+/// Runs `work` while this thread has a command's setting, which commands started by `work` inherit. An error means that
+/// the setting failed; the result of the work is then meaningless.
 pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, SettingRefusal> {
     if *setting == ProcessSetting::FixedAddresses {
         let (done, fixed) = process::with_fixed_addresses(work);

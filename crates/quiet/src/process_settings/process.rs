@@ -6,7 +6,8 @@ use std::io;
 use record::CpuList;
 use rustix::process::{Resource, getrlimit};
 
-/// `ioprio_set(2)`: of a process; the class "best effort", above its level (include/uapi/linux/ioprio.h).
+/// For `ioprio_set(2)`: the target is a process; the "best effort" class, which is stored in the bits above the level
+/// (include/uapi/linux/ioprio.h).
 const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
 pub(crate) const IOPRIO_CLASS_BE: i32 = 2;
@@ -20,13 +21,13 @@ pub struct ProcessAttributes {
     pub policy: i32,
     /// Its I/O class and level; class 0 means that none was set.
     pub io: Option<(i32, i32)>,
-    /// The lowest nice value it may set.
+    /// The lowest nice value that it may set.
     pub lowest_nice: i32,
-    /// The highest real-time priority it may set; 0 for none.
+    /// The highest real-time priority that it may set; 0 for none.
     pub highest_priority: i32,
     /// CPUs on which it may run; empty if unknown.
     pub affinity: CpuList,
-    /// The present `/dev/cpu_dma_latency`, microseconds.
+    /// The current value of `/dev/cpu_dma_latency`, microseconds.
     pub latency_us: Option<u32>,
 }
 
@@ -35,7 +36,7 @@ const CAP_SYS_NICE: u32 = 23;
 
 /// The settings of this process.
 pub fn read_attributes() -> ProcessAttributes {
-    // SAFETY: calls that take numbers; errno is this thread's.
+    // SAFETY: calls that only take integers; errno belongs to this thread.
     let (nice, policy, io) = unsafe {
         (
             libc::getpriority(libc::PRIO_PROCESS, 0),
@@ -62,7 +63,7 @@ pub fn read_attributes() -> ProcessAttributes {
     }
 }
 
-/// Why a process cannot have a setting.
+/// The reason why a process cannot have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRefusal {
     /// The intended setting.
@@ -79,7 +80,7 @@ impl fmt::Display for SettingRefusal {
                 write!(f, "{what} requires root (CAP_SYS_NICE), or is blocked by a sandbox")
             }
             libc::EINVAL => write!(f, "the kernel does not accept {what}"),
-            libc::ESRCH => f.write_str("it has ended"),
+            libc::ESRCH => f.write_str("the process has exited"),
             errno => write!(f, "{what}: {}", io::Error::from_raw_os_error(errno)),
         }
     }
@@ -87,7 +88,7 @@ impl fmt::Display for SettingRefusal {
 
 impl std::error::Error for SettingRefusal {}
 
-/// A call's result; negative is a refusal.
+/// Converts a call's result; a negative value is an error.
 fn check_result(result: i64, what: &str) -> Result<(), SettingRefusal> {
     if result >= 0 {
         return Ok(());
@@ -111,15 +112,15 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
     check_result(i64::from(result), &format!("nice {nice}"))
 }
 
-/// Runs a few milliseconds of work at the highest priority, if allowed, so that a busy machine does not stay half set. Children started within
-/// inherit this: a guardian, whose work is equally short.
+/// Runs a few milliseconds of work at the highest priority, if allowed, so that a busy machine does not remain
+/// partially configured. Children started by the work inherit the priority: a guardian, whose work is equally short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: takes numbers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let before = nice > FIRST && set_nice(0, FIRST).is_ok();
     let done = work();
     if before {
-        // Giving up a priority is everybody's right.
+        // Lowering a priority is always permitted.
         let _ = set_nice(0, nice);
     }
     done
@@ -128,9 +129,9 @@ pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
 /// The nice value with the highest weight.
 const FIRST: i32 = -20;
 
-/// Puts a process under a scheduling policy.
+/// Sets a process's scheduling policy.
 pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
-    // SAFETY: a structure for which zeros are valid, and that outlives the call.
+    // SAFETY: a structure for which all zeros is a valid value, and which outlives the call.
     let result = unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
         param.sched_priority = priority;
@@ -143,7 +144,7 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRef
     check_result(result, &format!("{name} {priority}"))
 }
 
-/// Sets a process's I/O class, and the level within it; class 0 has none.
+/// Sets a process's I/O class and level; class 0 has no level.
 pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefusal> {
     let value = class << IOPRIO_CLASS_SHIFT | level;
     // SAFETY: takes numbers.
@@ -151,11 +152,12 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefus
     check_result(result, &format!("ionice -c {class} -n {level}"))
 }
 
-/// Calls `start`, in which started programs have fixed addresses; also returns whether the kernel agreed.
+/// Calls `start`, during which started programs get fixed addresses. Also returns whether the kernel accepted the
+/// setting.
 pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), SettingRefusal>) {
-    /// Only queries (personality(2)).
+    /// Only queries the current value (personality(2)).
     const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: takes a number; it affects programs to be started, not this running one.
+    // SAFETY: the call takes an integer; it only affects programs started later, not this one.
     let before = unsafe { libc::personality(ASK) };
     if before < 0 {
         let why = check_result(i64::from(before), "personality");
@@ -215,7 +217,7 @@ mod tests {
             text.rsplit_once(") ").unwrap().1.split(' ').nth(at - 3).unwrap().parse::<i32>().unwrap()
         };
         let before = read_attributes();
-        // Without the right to it the kernel refuses, and nothing is left.
+        // Without permission, the kernel refuses, and nothing remains changed.
         for (setting, at, is) in
             [(ProcessSetting::Nice(before.nice - 1), 19, before.nice - 1), (ProcessSetting::Fifo(1), 41, 1)]
         {
@@ -228,7 +230,7 @@ mod tests {
         if let Ok(had) = run_with_setting(&ProcessSetting::IoPriority(0), io) {
             assert_eq!(had, Some((2, 0)));
         }
-        // A process's status tells its first thread's, and this is another one.
+        // A process's status shows the values of its first thread, and this is a different thread.
         let (cpus, one) = (|| os::pin::affinity(0).unwrap(), affinity.clone());
         let all = cpus();
         assert_eq!(run_with_setting(&ProcessSetting::Affinity(affinity), cpus), Ok(one));

@@ -1,4 +1,4 @@
-//! Sessions that end in every way: killed, with the guardian killed, on a full disk, after another boot.
+//! Tests all ways in which sessions end: killed, with the guardian killed, on a full disk, after another boot.
 
 use std::time::{Duration, Instant};
 
@@ -56,11 +56,12 @@ impl Machine {
         FILES.iter().filter_map(change).collect()
     }
 
-    /// Applies in a process of its own, which then does `then` with its guardian's number and never puts anything back.
-    /// Whether there is a guardian: not where the process has threads beside its own, as under an emulator.
+    /// Applies in a separate process, which then calls `then` with its guardian's PID and never restores anything.
+    /// Returns whether there is a guardian: there is none if the process has further threads, as under an emulator.
     fn in_a_process(&self, stays: bool, then: impl Fn(Option<i32>)) -> bool {
         let unguarded = self.tree.path().join("unguarded");
-        // SAFETY: the copy has one thread; it reads and writes files and ends without running anything of the original's.
+        // SAFETY: the copy has one thread; it reads and writes files, and exits without running exit handlers of the
+        // original.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let request = self.request(stays);
@@ -78,12 +79,12 @@ impl Machine {
             unsafe { libc::_exit(0) };
         }
         let mut status = 0;
-        // SAFETY: waits for the child just made.
+        // SAFETY: waits for the child that was just created.
         unsafe { libc::waitpid(child, &mut status, 0) };
         !unguarded.exists()
     }
 
-    /// Waits until nobody holds the lock any more.
+    /// Waits until the lock is free.
     fn settled(&self) {
         let from = Instant::now();
         while lock(&self.request(false)).is_err() {
@@ -100,7 +101,7 @@ fn begun(machine: &Machine, request: &Request, files: &Tree) -> Session {
 }
 
 fn kill_me() {
-    // SAFETY: ends this process, which was made for it.
+    // SAFETY: ends this process, which was created for this purpose.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of the crate share: captured machines, and a made-up one of any size that has every knob.
+//! Shared by the crate's tests: captured machines, and a synthetic machine of any size with all knobs.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use quiet::files::Tree;
 use quiet::knob::KnobContext;
 use record::CpuList;
 
-/// The captured machines, by the name that their files carry.
+/// The captured machines, by the names of their files.
 pub const MACHINES: [&str; 4] =
     ["128arm-2pa2n8cluster4co", "16amd64-8n2c", "16em64t-4s2c2t-offlines", "20em64t-hybrid-1p6c2t+2ca4co1t"];
 
-/// A folder that goes when the test ends; in memory where that is to be had.
+/// A directory that is removed when the test ends; in memory if possible.
 pub fn temporary() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Unpacks a captured machine into a folder that goes when the test ends.
+/// Unpacks a captured machine into a directory that is removed when the test ends.
 pub fn unpack(name: &str) -> tempfile::TempDir {
     let target = temporary();
     let archive = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -30,7 +30,7 @@ pub fn unpack(name: &str) -> tempfile::TempDir {
     target
 }
 
-/// The CPUs that a tree says are online.
+/// The CPUs that are online according to a tree.
 pub fn online(root: &machine::Root) -> CpuList {
     machine::inspect(root).machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()
 }
@@ -61,15 +61,15 @@ pub fn row<'a>(rows: &'a [AuditRow], name: &str) -> &'a AuditRow {
     rows.iter().find(|row| row.knob.name == name).unwrap_or_else(|| panic!("no knob {name}"))
 }
 
-/// A file below a folder, its folders made.
+/// Writes a file below a directory, and creates missing directories.
 pub fn put(folder: &Path, path: &str, text: &str) {
     let real = folder.join(path.trim_start_matches('/'));
     std::fs::create_dir_all(real.parent().unwrap()).unwrap();
     std::fs::write(real, format!("{text}\n")).unwrap();
 }
 
-/// A machine of so many CPUs, two to a core, with every knob that is a file, each turned to noise. A test's own module may
-/// need no archive: this is what a current kernel shows with intel_pstate.
+/// Creates a machine with this many CPUs, two per core, and all knobs that are files, each set to its noisy value. The
+/// files are those of a current kernel with intel_pstate.
 pub fn made_up(folder: &Path, cpus: u32) {
     let cores = cpus / 2;
     let all = format!("0-{}", cpus - 1);
@@ -107,7 +107,7 @@ pub fn made_up(folder: &Path, cpus: u32) {
             put(folder, &format!("{policy}/{name}"), text);
         }
     }
-    // The kernel's mask of all CPUs: 32 to a group.
+    // The kernel's mask of all CPUs: 32 per group.
     let first = (1u64 << if cpus.is_multiple_of(32) { 32 } else { cpus % 32 }) - 1;
     let every = format!("{first:x}") + &",ffffffff".repeat((cpus.div_ceil(32) - 1) as usize);
     for (path, text) in [

@@ -1,4 +1,4 @@
-//! Command lines as people type them.
+//! Command lines as users type them.
 
 use super::*;
 use proptest::prelude::*;

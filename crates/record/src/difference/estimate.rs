@@ -1,17 +1,17 @@
-//! An average over time and its error, from blocks of consecutive moments, since neighbours are correlated (batch means; Schmeiser, Operations
-//! Research 30, 1982: ten to thirty blocks).
+//! An average over time and its error, from blocks of consecutive moments, since neighboring moments are correlated
+//! (batch means; Schmeiser, Operations Research 30, 1982: ten to thirty blocks).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::WRONG;
 
-/// Numbers of blocks, tried in this order until neighbours are hardly correlated; with fewer than two moments per block there is no
-/// interval.
+/// Numbers of blocks, tried in this order until neighboring blocks are hardly correlated; with fewer than two moments
+/// per block, there is no interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
-/// Above this correlation between neighbours, blocks are too short.
+/// Blocks are too short if neighboring blocks have a higher correlation.
 const ALIKE: f64 = 0.3;
 
-/// A value with its variance and the degrees of freedom of that.
+/// A value with its variance and the degrees of freedom of the variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The value.
@@ -21,7 +21,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The fewest moments with an interval.
+    /// Minimum number of moments for an interval.
     pub const FEWEST_MOMENTS: usize = 2 * BLOCKS[BLOCKS.len() - 1];
 
     /// A value with the error of the mean of these independent blocks.
@@ -61,7 +61,7 @@ impl Estimate {
         Self { value: self.value - other.value, error }
     }
 
-    /// The interval, corrected for this many reported together (Bonferroni).
+    /// The interval, corrected for the number of intervals reported together (Bonferroni).
     pub fn interval(self, together: usize) -> Option<(f64, f64)> {
         let (variance, freedom) = self.error?;
         let tail = WRONG / together.max(1) as f64 / 2.0;
@@ -81,7 +81,7 @@ fn divide(all: &[(f64, f64)], count: usize) -> Vec<f64> {
     let mut blocks: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];
     let mut before = 0.0;
     for (value, weight) in all {
-        // Where its middle lies.
+        // The block that contains the middle of the moment.
         let at = ((before + weight / 2.0) / whole * count as f64) as usize;
         if let Some(block) = blocks.get_mut(at.min(count - 1)) {
             block.push((*value, *weight));
@@ -91,7 +91,7 @@ fn divide(all: &[(f64, f64)], count: usize) -> Vec<f64> {
     blocks.iter().filter_map(|block| mean(block)).collect()
 }
 
-/// How similar blocks are to their neighbours: the correlation at a distance of one.
+/// Similarity of neighboring blocks: the autocorrelation at lag 1.
 fn correlation(blocks: &[f64]) -> f64 {
     let middle = blocks.iter().sum::<f64>() / blocks.len().max(1) as f64;
     let scatter: f64 = blocks.iter().map(|block| (block - middle).powi(2)).sum();
@@ -99,7 +99,7 @@ fn correlation(blocks: &[f64]) -> f64 {
     if scatter > 0.0 { together / scatter } else { 0.0 }
 }
 
-/// How many standard deviations a normal value exceeds with the probability `tail`.
+/// The number of standard deviations that a normal value exceeds with probability `tail`.
 pub fn normal_quantile(tail: f64) -> f64 {
     -Normal::standard().inverse_cdf(tail)
 }

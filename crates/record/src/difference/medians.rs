@@ -1,7 +1,7 @@
 //! The interval of the ratio of two medians by the bootstrap.
 //!
 //! The bootstrap is exact: the probability of each median that resampling could draw is computed from the binomial and multinomial distributions,
-//! the limit of a simulation with infinitely many draws. So there is no seed.
+//! which equals the limit of a simulation with infinitely many draws. No random seed is needed.
 
 use std::sync::OnceLock;
 
@@ -18,8 +18,8 @@ pub fn resample_ratio(this: &[f64], base: &[f64]) -> Option<(f64, f64)> {
     find_points(&list_medians(this)?, &list_medians(base)?)
 }
 
-/// The interval of a result divided by another, from the interval of each, combined on a logarithmic scale; `None` if one is not
-/// above 0.
+/// The interval of the ratio of two results, from both intervals, combined on a logarithmic scale; `None` if any value
+/// is not above 0.
 pub fn join_ratio(
     (this, of_this): (f64, (f64, f64)),
     (base, of_base): (f64, (f64, f64)),
@@ -82,7 +82,7 @@ fn compute_chances(n: usize) -> Vec<(u8, u8, f64)> {
     } else {
         let power = |k: usize| (k as f64 / count).powi(middle as i32);
         for i in 0..n {
-            // The lower half ends at i, and the upper begins at a later j.
+            // The lower half ends at i, and the upper half begins at a later j.
             let lower = count_choices(n, middle) * (power(i + 1) - power(i));
             let mut apart = 0.0;
             for j in i + 1..n {

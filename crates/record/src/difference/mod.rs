@@ -1,9 +1,11 @@
-//! Whether one thing is slower than another, and by how much: samples, paired or not, and the noise floor give one [`Verdict`].
+//! Determines whether one thing is slower than another, and by how much: samples, paired or not, and the noise floor
+//! yield a [`Verdict`].
 //!
-//! No other code decides this. Rounds of (before, after) are compared by the exact interval of the median of their effects
+//! This is the only implementation. Rounds of (before,
+//! after) are compared by the exact interval of the median of their effects
 //! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), results of two records by the ratio of their medians
-//! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). None draws random
-//! numbers: the same samples always give the same verdict.
+//! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). No method
+//! draws random numbers: the same samples always yield the same verdict.
 
 mod estimate;
 mod medians;
@@ -21,38 +23,38 @@ use crate::text::Text;
 pub use estimate::{Estimate, normal_quantile, student_tail};
 pub use medians::{LEAST_SAMPLES, join_ratio, resample_ratio};
 
-/// The smallest difference worth reporting, as a share: runs on an idle machine may differ by as much.
+/// The smallest difference worth reporting, as a share: runs on an idle machine may differ by up to this share.
 pub const WORTH_TELLING: f64 = 0.01;
-/// A large difference, a share; smaller ones hardly change a decision.
+/// A large difference, as a share; smaller differences hardly affect decisions.
 pub const MUCH: f64 = 0.05;
-/// If not even this multiple of [`MUCH`] is excluded, noise hides relevant differences.
+/// If the interval does not exclude this multiple of [`MUCH`], noise hides relevant differences.
 const HIDDEN: f64 = 2.0;
 /// The smallest difference in events worth reporting.
 const EVENTS: f64 = 1.0;
-/// More rounds than this take too long.
+/// Maximum number of rounds: more would take too long.
 const MOST_ROUNDS: usize = 10_000;
-/// Portions per block: a burst of other work affects several consecutive ones.
+/// Slices per block: a burst of other work affects several consecutive slices.
 const BLOCK: usize = 4;
 
 /// The verdict on a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It costs this share, with its interval.
+    /// A loss of this share, with its interval.
     Costs {
         /// Share lost (0.1 is 10 %).
         share: f64,
         /// 95 % interval of the share.
         interval: (f64, f64),
     },
-    /// No difference resolved; any difference is smaller than this share.
+    /// No difference resolved; a difference, if any, is smaller than this share.
     NotResolved {
         /// The smallest share that would have been detected.
         smaller_than: f64,
     },
     /// Too noisy for a verdict.
     TooNoisy {
-        /// How many more rounds are needed, if that can be estimated.
+        /// The number of additional rounds needed, if it can be estimated.
         rounds_needed: Option<u64>,
     },
     /// Not measurable here.
@@ -79,8 +81,8 @@ impl Verdict {
         }
     }
 
-    /// For two times (before, after): the share of speed that the slower one loses, and whether that is the one after; `None` if no difference is
-    /// resolved.
+    /// For two times (before, after): the share of speed lost by the slower one, and whether the time after is the
+    /// slower one; `None` if no difference is resolved.
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -90,7 +92,7 @@ impl Verdict {
     }
 }
 
-/// How two values of a round are compared.
+/// The method for comparing the two values of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// By the logarithm of their ratio: for times and clocks.
@@ -115,16 +117,16 @@ pub struct Difference {
     pub after: f64,
     /// The decrease: a share of the value before (ratios), or an amount in the result's own unit; negative for an increase.
     pub less_by: f64,
-    /// The interval of that; absent if there are too few rounds.
+    /// The interval of the decrease; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// How much a state differs from itself, in the same unit; absent if unknown.
+    /// The difference of a state from itself, in the same unit; absent if unknown.
     pub floor: Option<f64>,
-    /// The same as one of the four verdicts: the cost of the state before. A share for ratios, otherwise in the result's unit.
+    /// The verdict on the difference: the cost of the state before. A share for ratios, otherwise in the result's unit.
     pub verdict: Verdict,
 }
 
 impl Difference {
-    /// Whether it is lower afterwards; `None` if no difference was resolved.
+    /// Whether the value is lower afterwards; `None` if no difference was resolved.
     pub fn is_less(&self) -> Option<bool> {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
@@ -158,7 +160,7 @@ struct Effect {
 }
 
 impl Effect {
-    /// A share of the value before, so that "less by 60 %" is meant literally.
+    /// The effect as a share of the value before, so "less by 60 %" is literally correct.
     fn report(&self, effect: f64) -> f64 {
         if self.is_ratio { 1.0 - (-effect).exp() } else { effect }
     }
@@ -168,7 +170,7 @@ impl Effect {
     }
 
     /// The verdict: resolved if the whole interval exceeds `least` and the effect exceeds the floor. `worth` is a large
-    /// difference, `more` the number of further samples that would show one.
+    /// difference, `more` the number of additional samples needed to resolve it.
     fn judge(
         &self,
         worth: f64,
@@ -187,7 +189,7 @@ impl Effect {
         if smaller_than <= HIDDEN * worth {
             return Verdict::NotResolved { smaller_than };
         }
-        // No number of rounds lowers the floor.
+        // Additional rounds do not lower the floor.
         Verdict::TooNoisy { rounds_needed: (!is_clear).then(more).flatten() }
     }
 }
@@ -198,8 +200,8 @@ pub fn least_rounds(comparisons: usize) -> usize {
 }
 
 /// Compares rounds of (before, after). Values that are not finite are left out; for ratios also those that are not above
-/// 0. `comparisons` is the number of simultaneous comparisons, over all results, so that each interval may be wrong in correspondingly fewer
-/// cases (Bonferroni). `floor` is how much a state differs from itself ([`Difference::as_floor`]):
+/// 0. `comparisons` is the number of simultaneous comparisons, over all results: the allowed error of each interval is
+/// reduced accordingly (Bonferroni). `floor` is the difference of a state from itself ([`Difference::as_floor`]):
 /// no smaller difference is resolved.
 pub fn compare_pairs(
     rounds: &[(f64, f64)],
@@ -243,12 +245,12 @@ fn sign_interval(effects: &[f64], comparisons: usize) -> Option<(f64, f64)> {
     Some((*effects.get(rank)?, *effects.get(effects.len() - 1 - rank)?))
 }
 
-/// About how many more rounds would show a difference of `worth` at the same scatter: each of these values represents the same number of later
-/// ones. `None` if that would take too long.
+/// The approximate number of additional rounds needed to resolve a difference of `worth` at the same scatter: each of
+/// these values represents the same number of later values. `None` if the rounds would take too long.
 fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
     let mut rounds = effects.len().max(least_rounds(comparisons) - 1);
     while rounds < MOST_ROUNDS {
-        // The first step is one round: too few have no interval yet.
+        // The first step is one round, since there may be too few rounds for an interval.
         rounds = (rounds + (rounds / 16).max(1)).min(MOST_ROUNDS);
         let more = (rounds - effects.len()) as u64;
         if effect.interval.is_none() {
@@ -274,8 +276,9 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
 /// The product of the totals before, divided by those after, over the turns completed by all of them: totals include bursts that
 /// no median shows.
 ///
-/// The logarithm of the ratio is a sum of logarithms of totals. So a block's contribution to the error is the sum of the portions' deviations,
-/// relative to their means. The interval is Student's t of the blocks' scatter (Fieller, to first order).
+/// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
+/// sum of the slices' deviations, relative to their
+/// means. The interval is Student's t of the blocks' scatter (Fieller, to first order).
 pub fn compare_totals(
     before: &[&[f64]],
     after: &[&[f64]],
@@ -295,7 +298,7 @@ pub fn compare_totals(
     let part =
         |turn: &usize| means.iter().map(|(sign, mean, portions)| sign * portions[*turn] / mean).sum::<f64>();
     let blocks = used.chunks(BLOCK);
-    // A last block of fewer turns weighs as much as they do.
+    // A shorter last block has a proportionally lower weight.
     let weight = blocks.len() as f64 / count;
     let blocks: Vec<f64> = blocks.map(|block| weight * block.iter().map(part).sum::<f64>()).collect();
     let interval = Estimate::of_blocks(log, &blocks).interval(comparisons);
@@ -325,7 +328,8 @@ pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
     effect.judge(MUCH, WORTH_TELLING.ln_1p(), None, || more_samples(low.abs().max(high.abs()), samples))
 }
 
-/// How many more samples would narrow an interval of this width to [`MUCH`]: intervals narrow with the square root of the number of samples.
+/// The number of additional samples needed to narrow an interval of this width to [`MUCH`]: the width is inversely
+/// proportional to the square root of the number of samples.
 fn more_samples(reach: f64, samples: u64) -> Option<u64> {
     let more = samples as f64 * ((reach / MUCH).powi(2) - 1.0);
     (1.0..=MOST_ROUNDS as f64).contains(&more).then_some(more.ceil() as u64)

@@ -76,7 +76,7 @@ fn a_bound_that_says_nothing_is_too_noisy_with_the_rounds_that_would_do() {
     );
 }
 
-/// A sequence that looks like chance (xorshift64*).
+/// A pseudo-random sequence (xorshift64*).
 struct Chance(u64);
 
 impl Chance {
@@ -84,7 +84,7 @@ impl Chance {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// Even between 0 and 1, neither of them.
+    /// Uniform between 0 and 1, both excluded.
     fn even(&mut self) -> f64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -92,7 +92,7 @@ impl Chance {
         ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// What a machine does to a time: mostly little, now and then much, and slowly drifting.
+    /// A synthetic time with small noise, occasional large delays, and slow drift.
     fn time(&mut self, drift: &mut f64) -> f64 {
         *drift = 0.95 * *drift + 0.1 * (self.even() - 0.5);
         let burst = if self.even() < 0.1 { self.even().powf(-0.8) - 1.0 } else { 0.0 };
@@ -185,7 +185,7 @@ proptest! {
     }
 }
 
-/// Portions that scatter by up to 1 % and, every so often, take twice as long.
+/// Slices that scatter by up to 1 % and occasionally take twice as long.
 fn portions(seed: u64, count: usize, bursts: bool) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut chance = || {

@@ -20,11 +20,11 @@ pub struct Cores {
     /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub top_down: BTreeMap<String, f64>,
-    /// The smallest share of the time in which any of the events was counted.
+    /// The smallest share of time for which any of the events was counted.
     pub coverage: f64,
 }
 
-/// Memory traffic, as counted by its controllers or caches.
+/// Memory traffic, as counted by memory controllers or caches.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Traffic {
     pub read: Option<f64>,
     /// Bytes written.
     pub written: Option<f64>,
-    /// Share of the time for which the memory's buses carried data, if counted.
+    /// Share of time for which the memory buses carried data, if counted.
     pub bus: Option<f64>,
     /// Source of the counts: `uncore_imc`, `amd_umc`…
     pub source: String,

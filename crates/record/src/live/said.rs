@@ -11,12 +11,12 @@ use crate::bound::Bound;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Live")]
 pub struct Said<'a> {
-    /// When it ended, RFC 3339 in UTC.
+    /// The end of the interval, RFC 3339 in UTC.
     pub time: &'a str,
     /// The values.
     pub interval: &'a Interval,
-    /// What limited the machine or the selected processes; null while unknown.
+    /// The limiting factor of the machine or the selected processes; null while unknown.
     pub bound: Option<&'a Bound>,
-    /// What could not be observed.
+    /// Missing observations, with their reasons.
     pub coverage: &'a [Coverage],
 }

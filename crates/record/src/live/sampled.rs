@@ -1,4 +1,5 @@
-//! Samples of instructions and registers: they show what programs wait for in user mode, without hardware counters.
+//! Samples of instructions and registers show the causes for which programs wait in user mode, without hardware
+//! counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde_with::skip_serializing_none;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
-/// Where the data that loads wait for comes from.
+/// The source of the data for which loads wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {
@@ -19,7 +20,7 @@ pub enum MemoryLevel {
     Dram,
     /// Memory of another node.
     Remote,
-    /// Beyond the core's private caches; the size at which the last-level cache ends was not measured here.
+    /// Beyond the core's private caches; the size of the last-level cache was not measured here.
     CachesOrMemory,
 }
 
@@ -32,7 +33,7 @@ pub struct KernelTime {
     pub share: Share,
 }
 
-/// What user-mode code waits for, from samples.
+/// The causes for which user-mode code waits, from samples.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -43,7 +44,7 @@ pub struct Sampled {
     pub undecoded: u64,
     /// Samples dropped by the kernel for lack of buffer space.
     pub lost: u64,
-    /// At loads, from caches and memory alike.
+    /// At loads, from caches or memory.
     pub loads: Share,
     /// At accesses to a memory area larger than the caches.
     pub far: Share,

@@ -13,21 +13,21 @@ use crate::CpuList;
 pub struct Node {
     /// The kernel's node number; numbers may have gaps.
     pub id: u32,
-    /// CPUs online on it; empty for a memory-only node.
+    /// Online CPUs of the node; empty for a memory-only node.
     pub cpus: CpuList,
     /// Memory in bytes; 0 for a node without memory, absent if the kernel does not report it.
     pub bytes: Option<u64>,
-    /// Free memory in bytes when read.
+    /// Free memory in bytes at the time of reading.
     pub free_bytes: Option<u64>,
     /// The firmware's distances (SLIT) to every node in this list, in the same order; 10 is local.
     pub distances: Vec<u32>,
-    /// Whether this process may allocate memory on it.
+    /// Whether this process may allocate memory on the node.
     pub allowed: bool,
-    /// Bytes of the cache in front of its memory (a memory-side cache).
+    /// Size of the memory-side cache in front of the node's memory, bytes.
     pub memory_side_cache_bytes: Option<u64>,
     /// The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     pub memory_tier: Option<u32>,
-    /// Bytes of DAX devices with this node's memory: CXL or persistent.
+    /// Size of the DAX devices with this node's memory (CXL or persistent), bytes.
     pub dax_bytes: Option<u64>,
     /// Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
     pub access: Option<Access>,
@@ -51,7 +51,7 @@ pub struct Access {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemoryDevice {
-    /// Slot, for instance `CPU0_DIMMA0`.
+    /// Slot name, for instance `CPU0_DIMMA0`.
     pub locator: Option<String>,
     /// Bank, for instance `P0 CHANNEL A`.
     pub bank: Option<String>,

@@ -9,7 +9,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Active, Label::Vector]),
 
     // Memory: latency and bandwidth.
-    // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
+    // No load-to-use latency is below 0.15 ns: one cycle at 6.5 GHz.
     LOAD_LATENCY = Definition::new("load.latency", "Load latency", "ns", LOWER, (0.15, 1e5))
         .at(&[Label::Cpu, Label::Node, Label::Bytes, Label::Page]),
     LOAD_LATENCY_CYCLES = Definition::new("load.latency_cycles", "Load latency in cycles", "cycles", LOWER, (0.9, 3e5))
@@ -29,10 +29,10 @@ metrics! {
     STREAM_NS_PER_ELEMENT = Definition::new("stream.ns_per_element", "Time per element (lmbench stream)", "ns", LOWER, (1e-4, 1e5))
         .at(&[Label::Op, Label::Cpu, Label::Node]),
 
-    // What the kernel and the hypervisor cost: wake-ups, stolen time, system calls.
+    // Costs of the kernel and the hypervisor: wake-ups, stolen time, system calls.
     WAKEUP_LATENCY = Definition::new("wakeup.latency", "Wake-up latency", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected]),
-    // cyclictest's summary line holds no median: these are its Min, Avg and Max.
+    // cyclictest's summary line has no median: these are its Min, Avg and Max.
     WAKEUP_MINIMUM = Definition::new("wakeup.minimum", "Wake-up latency, minimum", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
     WAKEUP_AVERAGE = Definition::new("wakeup.average", "Wake-up latency, average", "ns", LOWER, (0.0, TEN_SECONDS))
@@ -67,14 +67,14 @@ metrics! {
         .at(&[Label::From, Label::To]),
     NUMA_BANDWIDTH = Definition::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
         .at(&[Label::From, Label::To, Label::Op, Label::Threads]),
-    // 0.5 ns: two siblings that share an L1 need a store and a load, some cycles.
+    // 0.5 ns: even two siblings that share an L1 need a store and a load, several cycles.
     CORE_TO_CORE_LATENCY = Definition::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
         .at(&[
             Label::From, Label::To, Label::Home, Label::Handover,
             Label::State, Label::WriterNode, Label::ReaderNode,
         ]),
 
-    // CPU time by state, and how often something happened, as printed by monitoring tools.
+    // CPU time by state, and event rates, as printed by monitoring tools.
     CPU_STATE = Definition::new("cpu.state", "CPU time by state", "ratio", None, (0.0, 1.0))
         .at(&[Label::Cpu, Label::State])
         .part_of(Whole::Time),
@@ -90,14 +90,13 @@ metrics! {
     WORKLOAD_CPU_TIME = Definition::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
         .at(&[Label::Workload, Label::State, Label::Thread])
         .part_of(Whole::Time),
-    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions per cycle).
+    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 decode 8 to 10 instructions per cycle).
     CORE_IPC = Definition::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
         .at(&[
             Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
             Label::Placement, Label::Source, Label::Scope,
         ]),
-    // No machine that runs Linux has more than eight siblings per core (POWER); each can at best be worth a core of its
-    // own.
+    // No machine that runs Linux has more than eight siblings per core (POWER); each is worth at most one full core.
     SMT_YIELD = Definition::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
         .at(&[Label::Workload, Label::Core]),
     COUNTER_COUNT = Definition::new("counter.count", "Counters", "count", None, (0.0, 1e19))

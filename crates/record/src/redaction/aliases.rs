@@ -1,17 +1,17 @@
-//! Finds the records of one host if some contain its name and some a pseudonym: two names belong to the same host if one is derived from the
-//! other with a local key.
+//! Finds the records of a host if some contain its name and others a pseudonym: two names belong to the same host if
+//! one is derived from the other with a local key.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Key, Kind, Pseudonyms, is_pseudonym};
 use crate::Record;
 
-/// Keys that show which pseudonym belongs to which host's name.
+/// Keys that map host names to their pseudonyms.
 #[derive(Debug, Default)]
 pub struct Aliases(Vec<Key>);
 
 impl Aliases {
-    /// With these keys; without any key, each name is a different host.
+    /// Uses these keys; without a key, each name is a different host.
     pub fn new(keys: Vec<Key>) -> Self {
         Self(keys)
     }
@@ -25,7 +25,8 @@ impl Aliases {
         names
     }
 
-    /// For each of these names that has a pseudonym among them, that pseudonym; it may be the pseudonym of a pseudonym.
+    /// Maps each of these names to its pseudonym, if that is also one of the names; it may be the pseudonym of a
+    /// pseudonym.
     pub fn resolve<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> HashMap<String, String> {
         let names: BTreeSet<&str> = names.into_iter().collect();
         if !names.iter().any(|name| is_pseudonym(Kind::Host, name)) {

@@ -24,12 +24,12 @@ impl fmt::Debug for Key {
 }
 
 impl Key {
-    /// A key from these bytes, which must be unpredictable.
+    /// Creates a key from these bytes, which must be unpredictable.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Parses a text written by [`Key::to_text`]; `None` for any other.
+    /// Parses a text written by [`Key::to_text`]; `None` for any other text.
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim_end();
         let mut key = [0; KEY_BYTES];
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// Whether it looks like a result of [`Key::sign`].
+/// Whether a text has the form of a result of [`Key::sign`].
 pub(super) fn is_sign(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|sign| SIGNS.contains(&sign))
 }

@@ -1,4 +1,4 @@
-//! What each text in a record contains, by the end of its path.
+//! The kind of content of each text in a record, by the end of its path.
 
 use super::Kind;
 use Holds::Name;
@@ -27,7 +27,7 @@ const TEXTS: &str = include_str!("texts.txt");
 
 /// The kind of content at a path; `None` if it is not declared.
 pub(super) fn declared(path: &str) -> Option<Holds> {
-    // An element of a list or map is as its end declares, or as the list is declared.
+    // An element of a list or map has the kind declared for the end of its path, or the kind of the list.
     let ends = TEXTS.lines().filter_map(|line| {
         let (word, ends) = line.split_once(' ')?;
         let holds = word.parse().or_else(|_| word.parse().map(Name)).ok()?;
@@ -39,7 +39,7 @@ pub(super) fn declared(path: &str) -> Option<Holds> {
         .map(|(holds, _)| holds)
 }
 
-/// Whether a path ends like this; `*` matches any key, which may contain dots.
+/// Whether a path has this ending; `*` matches any key, which may contain dots.
 fn matches(path: &str, end: &str) -> bool {
     let Some((before, after)) = end.split_once('*') else { return path.ends_with(end) };
     let front = path.strip_suffix(after);

@@ -1,4 +1,4 @@
-//! The entry of a record in a list, read from its beginning and the names of its results.
+//! The entry of a record in a list, from the beginning of the file and the names of the results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::{Metric, RunMode, document, metrics, regular_file};
 pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// A record in a folder: its metadata and its metrics.
+/// A record in a directory: its metadata and its metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its file.
     #[serde(skip)]
     pub path: PathBuf,
-    /// When it began.
+    /// The start of the run.
     pub started: String,
-    /// The host; empty if it has no name.
+    /// The host; empty if the host has no name.
     pub host: String,
-    /// The command line that wrote it.
+    /// The command line that wrote the record.
     pub command: Vec<String>,
     /// The thoroughness of the run, if there was a choice.
     pub mode: Option<RunMode>,
@@ -51,7 +51,7 @@ impl Entry {
         Self::from_json(&content(path)?, path)
     }
 
-    /// The same from the text of the file. Samples and conclusions are skipped.
+    /// Reads the entry from the text of the file. Samples and conclusions are skipped.
     pub(super) fn from_json(text: &[u8], path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -94,7 +94,7 @@ impl Entry {
     }
 }
 
-/// A file in a folder of records; it may contain anything.
+/// The content of a file in a directory of records, which may be anything.
 pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
     Some(regular_file::read(path, document::MAX_RECORD_BYTES).ok()?.0)
 }

@@ -1,5 +1,5 @@
-//! An index of the records in a folder, stored beside them, so that unchanged files are not read again. A lost, damaged or foreign index does no
-//! harm: a file is read unless the index has exactly its present state.
+//! An index of the records in a directory, stored next to them, which avoids reading unchanged files again. A lost, damaged or foreign
+//! index is harmless: a file is read unless the index contains exactly the file's current state.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -13,11 +13,11 @@ use super::entry::Entry;
 use super::{list_names, read_each};
 use crate::regular_file;
 
-/// The file of the index. Because of its extension it is not mistaken for a record.
+/// The name of the index file. Because of its extension, it is not mistaken for a record.
 pub(super) const NAME: &str = "records.index";
-/// Changes when the format of the index or the reading of records changes.
+/// The version, which must be increased when the format of the index or the reading of records changes.
 const VERSION: u32 = 2;
-/// Larger indexes, of more than some eighty thousand records, are neither read nor written.
+/// Larger indexes, with more than about 80,000 records, are neither read nor written.
 const MOST_BYTES: u64 = 64 << 20;
 /// A file changed less than this many seconds ago may change again undetected, because file-system timestamps are coarse.
 const SETTLED: i64 = 2;
@@ -36,7 +36,7 @@ struct Index {
 struct Known {
     /// The state of the file at that time.
     of: State,
-    /// Its entry; `None` if it is not a record.
+    /// The file's entry; `None` if the file is not a record.
     is: Option<Entry>,
 }
 
@@ -49,14 +49,14 @@ impl State {
         Self(data.len(), data.ino(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec())
     }
 
-    /// Whether any later change would show in the state.
+    /// Whether any later change would be visible in the state.
     fn is_settled(&self, now: i64) -> bool {
         self.4.checked_add(SETTLED).is_some_and(|settled| settled <= now)
     }
 }
 
 impl Index {
-    /// The index of a folder; empty if there is none from this program.
+    /// The index of a directory; empty if this program has not written one.
     fn read(path: &Path) -> Self {
         let text = regular_file::read(path, MOST_BYTES).ok().map(|(text, _)| text);
         let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
@@ -70,13 +70,13 @@ impl Index {
     }
 }
 
-/// The present time in seconds since 1970.
+/// The current time in seconds since 1970.
 pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64)
 }
 
-/// The records of a folder without their labels, in no particular order. `read` reads the files missing from the index, at most `most` of them;
-/// the others get no entry. `save` receives the folder's new index, if it changed. `now`: in seconds since 1970.
+/// The records of a directory without their labels, in no particular order. `read` reads the files missing from the index, at most `most`
+/// of them; the others get no entry. `save` receives the directory's new index, if it changed. `now` is in seconds since 1970.
 pub(super) fn entries(
     folder: &Path,
     now: i64,

@@ -1,4 +1,4 @@
-//! Lists a folder of ten thousand records without reading unchanged files again.
+//! Lists a directory of 10,000 records without reading unchanged files again.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,12 +36,12 @@ impl Folder {
         path
     }
 
-    /// Lists the records as if this many seconds later: the index trusts a new file only after a while.
+    /// Lists the records as if this many seconds had passed: the index trusts a new file only after a delay.
     fn list(&self, later: i64) -> (Vec<Entry>, usize, usize) {
         self.list_reading(later, usize::MAX)
     }
 
-    /// The same, reading at most this many files.
+    /// The same, but reading at most this many files.
     fn list_reading(&self, later: i64, most: usize) -> (Vec<Entry>, usize, usize) {
         let count = |path: &Path| {
             self.read.fetch_add(1, Ordering::Relaxed);

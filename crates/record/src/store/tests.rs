@@ -28,7 +28,7 @@ impl Folder {
         [self.0.path().to_owned()]
     }
 
-    /// Writes a record dated this many hours ago.
+    /// Writes a record with a date this many hours ago.
     fn write(&self, name: &str, record: &Record, hours: u32) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::write(&path, record.to_json().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Merges two consecutive intervals: times are added, rates and readings averaged, weighted with their time.
+//! Merges two consecutive intervals: times are added; rates and readings are averaged, weighted by their time.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -99,7 +99,7 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
     }
 }
 
-/// Shares are averaged, weighted with their numbers of samples. Samples from a time longer than an interval occur in both intervals and are
+/// Shares are averaged, weighted by their numbers of samples. Samples that cover more than one interval occur in both intervals and are
 /// therefore not added.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
     let weights = Weights(a.decoded() as f64, b.decoded() as f64);
@@ -165,13 +165,13 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let mut a = std::mem::take(all);
     let weights = Weights(a.seconds, next.seconds);
     let seconds = a.seconds + next.seconds;
-    // A sum over its own time, as a share of all of it.
+    // A sum over part of the time, as a share of the total.
     let share = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
     let delay = weights.of(share(a.run_queue_delay, weights.0), share(next.run_queue_delay, weights.1));
     add_processes(&mut a.processes, &next.processes, most);
     add_threads(&mut a.threads, &next.threads, most);
     a.times += next.times;
-    // Written out in full, so that an added field is also joined.
+    // Written out in full: the compiler then reports a new field that is not joined.
     *all = Interval {
         seconds,
         suspended: both(a.suspended, next.suspended, Add::add),

@@ -7,11 +7,11 @@ pub(crate) enum Fill {
     Plain,
     /// A result of another kind, by number.
     Series(usize),
-    /// What is well.
+    /// A good result.
     Good,
-    /// What costs some speed.
+    /// A part that costs some speed.
     Warning,
-    /// What costs much speed.
+    /// A part that costs much speed.
     Serious,
     /// The loss by one cause.
     Lost,
@@ -19,12 +19,12 @@ pub(crate) enum Fill {
     Nobody,
     /// A part without a difference.
     Same,
-    /// What is typical.
+    /// The typical range.
     Typical,
 }
 
 impl Fill {
-    /// Its class in the style sheet.
+    /// The class in the style sheet.
     pub(crate) fn class(self) -> String {
         match self {
             Fill::Plain => "f0".to_owned(),
@@ -43,7 +43,7 @@ impl Fill {
 /// The shape of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As high as its bar.
+    /// As high as the bar.
     #[default]
     Whole,
     /// A thin line: an interval.
@@ -67,7 +67,7 @@ pub(crate) struct Piece {
     pub fill: Fill,
     /// Its form.
     pub form: Form,
-    /// Whether its result is unreliable.
+    /// Whether the result is unreliable.
     pub unreliable: bool,
     /// The tooltip.
     pub says: String,
@@ -90,7 +90,7 @@ impl Piece {
 pub(crate) struct Bar {
     /// What it is.
     pub name: String,
-    /// Its source; empty if obvious.
+    /// The source of the result; empty if obvious.
     pub how: String,
     /// Its pieces; later ones are drawn over earlier ones.
     pub pieces: Vec<Piece>,
@@ -98,19 +98,19 @@ pub(crate) struct Bar {
     pub figure: String,
     /// A remark next to the result.
     pub beside: String,
-    /// Whether it is the total of the others.
+    /// Whether this row is the total of the others.
     pub strong: bool,
 }
 
 /// A column of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bars {
-    /// What they show.
+    /// The title of the bars.
     pub title: String,
     /// The rows.
     pub rows: Vec<Bar>,
     /// Labels below, from 0 to 1 of the length; at these positions, lines run through all bars.
     pub ticks: Vec<(f64, String)>,
-    /// What fills mean.
+    /// The meaning of the fills.
     pub legend: Vec<(Fill, String)>,
 }

@@ -1,9 +1,9 @@
-//! A chart as described by a report, drawn on the page (`svg`); a terminal shows a sparkline for each of its lines (`spark`). Bars (`bars`) are
-//! boxes on the page, so that their words wrap on a phone.
+//! A chart as described by a report, drawn on the page (`svg`); a terminal shows a sparkline for each line (`spark`). Bars (`bars`) are
+//! boxes on the page, so that their text wraps on a phone.
 //!
-//! The charts are this crate's own because they must support light and dark through the page's style sheet (elements have classes, never
-//! colours), screen readers, and widths from 360 pixels to a desktop. kuva, which was tried, writes colours into each element, has neither custom
-//! classes nor titles, and brings about 70 kinds of plot, of which four are needed.
+//! This crate draws its own charts because they must support light and dark mode through the page's style sheet (elements have classes,
+//! never colors), screen readers, and widths from 360 pixels to a desktop. The kuva crate was evaluated: it writes colors into each
+//! element, supports neither custom classes nor titles, and includes about 70 kinds of plot, of which only four are needed.
 
 pub(crate) mod bars;
 pub(crate) mod heat;
@@ -14,7 +14,7 @@ pub(crate) mod svg;
 pub(crate) use scale::Scale;
 use scale::Span;
 
-/// Colours of the subjects of a comparison, by number; none suggests a gain.
+/// Colors of the subjects of a comparison, by number; no color suggests a gain.
 pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 
 /// One axis.
@@ -42,7 +42,7 @@ impl Axis {
         Self { range: Some((from, to)), ..Self::new(&format!("UTC, from {day}"), Scale::Time, scale::DATE) }
     }
 
-    /// An axis from 0 to a round value beyond this one.
+    /// An axis from 0 to a round value above this value.
     pub(crate) fn to(most: f64, unit: &str) -> Span {
         Span::round(&Self::new("", Scale::FromZero, unit_of(unit)), (0.0, most))
     }
@@ -64,15 +64,15 @@ pub(crate) struct Series {
     pub points: Vec<(f64, f64)>,
     /// Whether a value is valid until the next point (a step).
     pub steps: bool,
-    /// How it is highlighted.
+    /// The line's style.
     pub look: Look,
-    /// Its colour and dash pattern, by number, if they have a meaning: lines of one record share a colour.
+    /// The line's color and dash pattern, by number, if they have a meaning: lines of one record share a color.
     pub ink: Option<(usize, usize)>,
     /// The 95 % interval around the line: position, lower and upper end.
     pub interval: Vec<(f64, f64, f64)>,
 }
 
-/// How a line is distinguished from others.
+/// The style of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Look {
     /// A line.
@@ -89,7 +89,7 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// Whether it is not a measured line.
+    /// Whether the line is not a measured line.
     pub(crate) fn is_quiet(self) -> bool {
         matches!(self, Look::Reference | Look::Fit)
     }
@@ -139,15 +139,15 @@ pub(crate) struct Band {
 pub(crate) struct Chart {
     /// What it shows.
     pub title: String,
-    /// To the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines.
     pub series: Vec<Series>,
-    /// Upright lines.
+    /// Vertical lines.
     pub marks: Vec<Mark>,
-    /// Shaded parts.
+    /// Shaded ranges.
     pub bands: Vec<Band>,
 }
 

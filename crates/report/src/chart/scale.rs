@@ -32,8 +32,8 @@ const TIMES: [u32; 20] = [
 ];
 
 impl Scale {
-    /// Whether the axis can show this value. Values beyond 1e±30 are not results of any machine, and below that logarithms and differences are
-    /// safe.
+    /// Whether the axis can show this value. Values beyond 1e±30 are not results of any machine; within this range, logarithms and
+    /// differences are safe.
     pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {
@@ -50,7 +50,7 @@ impl Scale {
     }
 }
 
-/// The part of an axis that is shown.
+/// The visible part of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     scale: Scale,
@@ -104,7 +104,7 @@ impl Span {
         if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The labelled values of the axis, at most `most` (and at least one), with their text.
+    /// The labeled values of the axis, at most `most` (and at least one), with their text.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
         let powers = |every: i32| -> Vec<f64> {
@@ -183,7 +183,7 @@ fn decades(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// A step of 1, 2 or 5 of a power of ten that divides `high` into at most `parts`.
+/// A step of 1, 2 or 5 times a power of ten that divides `high` into at most `parts`.
 fn nice_step(high: f64, parts: usize) -> f64 {
     let least = high / parts.max(1) as f64;
     let power = 10f64.powf(least.log10().floor());

@@ -1,11 +1,12 @@
-//! A chart as SVG with colours and fonts from the page's style sheet. Each mark has a title, which a browser shows as a tooltip.
+//! A chart as SVG with colors and fonts from the page's style sheet. Each mark has a title, which a browser shows as a tooltip.
 
 use maud::{Markup, html};
 
 use super::{Chart, Look, Series};
 use crate::text::width;
 
-/// The size of a chart, in user units; the page draws one for a desktop and one for a phone, so that letters stay readable on both.
+/// The size of a chart, in user units; the page contains one drawing for desktops and one for phones, so that letters stay readable
+/// on both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// To the right.
@@ -18,18 +19,19 @@ pub(crate) struct Size {
     pub class: &'static str,
 }
 
-/// For screens of a desktop, and paper.
+/// For desktop screens and paper.
 pub(crate) const WIDE: Size = Size { width: 1040.0, height: 380.0, x_ticks: 11, class: "chart wide" };
 /// For phones.
 pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
-/// Several side by side.
+/// For several charts side by side.
 pub(crate) const SMALL: Size = Size { width: 340.0, height: 190.0, x_ticks: 4, class: "small" };
 
-/// Maximum width of a letter in the 12-unit type of the axes: the page names no font, so this must be true for any.
+/// Maximum width of a letter in the 12-unit type of the axes; this must hold for any font, since the page does not
+/// specify one.
 const LETTER: f64 = 7.0;
-/// Space between neighbouring lines of letters.
+/// Space between neighboring lines of letters.
 const LINE: f64 = 15.0;
-/// Where the names of marks and bands begin, below the name of the axis.
+/// Vertical position of the names of marks and bands, below the name of the axis.
 const NAMES: f64 = 24.0;
 /// Maximum number of points of a line that show their value; for longer lines, evenly spaced.
 const POINTS: usize = 96;
@@ -115,7 +117,7 @@ fn area(series: &Series, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> Stri
     path(&lower.chain(upper).collect::<Vec<_>>(), false, x, y) + "Z"
 }
 
-/// The legend above the drawing: as text of the page, it wraps. A single line needs none.
+/// The legend above the drawing, as page text that wraps; empty for a single line.
 pub(crate) fn legend(chart: &Chart) -> Markup {
     html! {
         @if chart.series.len() > 1 {
@@ -163,7 +165,7 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
     path
 }
 
-/// The marks whose labels do not overlap, with the centre of each label: at the end of the axis, labels are moved into the chart.
+/// The marks whose labels do not overlap, with the center of each label: at the end of the axis, labels are moved into the chart.
 fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
     let mut free = f64::MIN;
     let place = |(value, text): (f64, String)| {

@@ -1,4 +1,5 @@
-//! Consistency of reports: a quantity at one place is printed identically in a record's report, page, findings, breakdowns and JSON.
+//! Tests the consistency of reports: a quantity at one place is printed identically in a record's report, page, findings, breakdowns
+//! and JSON.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::terminal::{self, Style};
 #[path = "../../tests/all/support/mod.rs"]
 mod support;
 
-/// More rows than any table here has.
+/// More rows than any of these tables has.
 const ALL: usize = 1 << 20;
 /// Shares printed with three digits are equal if they differ by less than half of the last digit.
 const ROUNDING: f64 = 0.005;
@@ -47,14 +48,14 @@ fn contradictions(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// The time of each layer is the result that represents it everywhere.
+/// The time of each layer is the same result in all places.
 fn of_layers(record: &Record) -> Vec<String> {
     let layers = record.diagnosis.layers.iter();
     let differs = layers.filter(|layer| {
         let own = record.measurements.iter().find(|m| layer.from == cited(m));
         own.is_none_or(|m| m.value().to_bits() != layer.time.to_bits())
     });
-    differs.map(|layer| format!("{}: {} is not its figure", layer.from, layer.time)).collect()
+    differs.map(|layer| format!("{}: {} differs from its result", layer.from, layer.time)).collect()
 }
 
 /// A row of a comparison that is one result of the record has the value of its table, and rows of layers have the time shown by `overhead`.
@@ -72,12 +73,15 @@ fn of_comparison(record: &Record) -> Vec<String> {
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
         let others = [tables, layers].into_iter().flatten();
         let others = others.filter(|other| !is_near(*other, value));
-        wrong.extend(others.map(|other| format!("compare shows {value} of {from}, other views {other}")));
+        wrong.extend(
+            others.map(|other| format!("compare shows {value} for {from}, other views show {other}")),
+        );
     }
     wrong
 }
 
-/// Each result in a table of its metric is printed there as everywhere else. Bus bytes of regular stores are a modelled range; for scaling, a
+/// Each result in a table of its metric is printed in the same way as everywhere
+/// else. Bus bytes of regular stores are a modelled range; for scaling, a
 /// table has the summary, and its chart and steps have the results.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
@@ -95,7 +99,7 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
             let bare = value(m).replace(&format!(" {}", m.unit), "");
             !cells().any(|cell| *cell == value(m) || *cell == bare)
         })
-        .map(|m| format!("{}: no {} of {} {}", table.title, value(m), m.metric, place(m)))
+        .map(|m| format!("{}: missing {} of {} {}", table.title, value(m), m.metric, place(m)))
         .collect()
 }
 
@@ -146,7 +150,7 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
     let headline = record.diagnosis.resources.iter().find(|resource| resource.name == *name);
     if headline.is_none_or(|of| (of.ceiling, of.delivered) != (Some(breakdown.ceiling), breakdown.delivered))
     {
-        wrong.push(format!("{name}: the breakdown has other ends than {headline:?}"));
+        wrong.push(format!("{name}: the ends of the breakdown differ from {headline:?}"));
     }
     let sign = if breakdown.better == Better::Lower { 1.0 } else { -1.0 };
     let taken: f64 = breakdown.steps.iter().map(|step| step.takes).sum();
@@ -173,7 +177,7 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
         };
         if !whole.iter().any(|whole| is_near(step.takes / whole, share)) {
             wrong.push(format!(
-                "{name}: {} takes {} of {whole:?}, its finding {share}",
+                "{name}: {} costs {} of {whole:?}, but its finding shows {share}",
                 finding.rule, step.takes
             ));
         }
@@ -194,7 +198,7 @@ fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     if let Verdict::Costs { share, interval } = finding.loss
         && !(interval.0 <= share && share <= interval.1)
     {
-        wrong.push(format!("{}: {share} lies outside {interval:?}", finding.rule));
+        wrong.push(format!("{}: {share} is outside {interval:?}", finding.rule));
     }
     let is_figure = |seen: &&Evidence| {
         !matches!(seen.says.code(), Some("finding-in-doubt" | "finding-one-sample" | "page-walk-one-set"))
@@ -235,12 +239,12 @@ fn of_media(record: &Record) -> Vec<String> {
     let breakdowns = bars.iter().flat_map(|bars| &bars.rows).map(|row| row.figure.clone());
     for shown in headlines.chain(losses).chain(breakdowns) {
         let missing = texts.iter().filter(|(_, text)| !text.contains(&shown));
-        wrong.extend(missing.map(|(name, _)| format!("{name} has no {shown:?}")));
+        wrong.extend(missing.map(|(name, _)| format!("{name} does not show {shown:?}")));
     }
     let read = record.to_json().ok().and_then(|json| Record::from_json(json.as_bytes()).ok());
     if read.is_none_or(|read| read.diagnosis != record.diagnosis || read.measurements != record.measurements)
     {
-        wrong.push("JSON has other figures".to_owned());
+        wrong.push("JSON contains different results".to_owned());
     }
     wrong
 }
@@ -279,7 +283,7 @@ fn layered() -> Record {
     record
 }
 
-/// Arrays beyond all caches, so that there is a headline of bandwidth.
+/// Arrays beyond all caches, which yield a bandwidth headline.
 fn in_memory() -> Record {
     let mut record = support::named("small").unwrap();
     for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
@@ -329,7 +333,7 @@ fn a_contradiction_is_seen() {
         Some(contradictions(&record))
     };
     let wrong = all().find_map(other_share).unwrap();
-    assert!(wrong.iter().any(|line| line.ends_with("its finding 0.0123")), "{wrong:#?}");
+    assert!(wrong.iter().any(|line| line.ends_with("its finding shows 0.0123")), "{wrong:#?}");
 
     let mut record = layered();
     assert_eq!(of_layers(&record).len() + of_comparison(&record).len(), 0);

@@ -1,4 +1,4 @@
-//! Memory bandwidth: the bytes that STREAM counts, next to those on the bus.
+//! Memory bandwidth: the bytes that STREAM counts, and the bytes on the bus.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
     for ((place, ..), figures) in table.first(rows, most * ROWS) {
         table.note_row(figures.iter().flatten().flat_map(|m| remarks(m)));
         table.note_row(figures[OTHER].map(|m| match labelled(m, Label::BytesCounted) {
-            counted if counted.is_empty() => "the record does not say which bytes are counted".to_owned(),
+            counted if counted.is_empty() => "the record does not specify which bytes are counted".to_owned(),
             counted => format!("counted as {counted}"),
         }));
         let first = figures[STREAM].or(figures[OTHER]);

@@ -1,5 +1,5 @@
-//! The contents of one section of a report: tables, charts, maps, facts, sentences, items and commands. Commands build it from data; the drawers
-//! of terminal, Markdown and page lay it out.
+//! The contents of one section of a report: tables, charts, maps, facts, sentences, items and commands. Commands build a block from data;
+//! the terminal, Markdown and page renderers lay it out.
 
 use super::section::Section;
 use crate::chart::Chart;
@@ -15,7 +15,7 @@ pub(crate) struct Block {
     pub title: String,
     /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
-    /// Whether it shows how one workload scales.
+    /// Whether the block shows the scaling of one workload.
     pub is_of_a_workload: bool,
     /// The parts, in display order.
     pub parts: Vec<Part>,
@@ -110,7 +110,7 @@ impl From<Table> for Block {
     }
 }
 
-/// How many results fit.
+/// Limits on the number of displayed results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Maximum number of rows of a table of CPUs; with more, only the worst are shown.

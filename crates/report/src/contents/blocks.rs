@@ -10,7 +10,8 @@ use super::{
 use crate::chart::Chart;
 use crate::shown::Shown;
 
-/// Every block for which the record has results. Each result is shown in one of them, or counted in a remark that shows where it is.
+/// Every block for which the record has results. Each result is shown in one block, or counted in a remark that shows where to find
+/// it.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
     let mut blocks = command_tables::blocks(record);

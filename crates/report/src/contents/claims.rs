@@ -12,7 +12,7 @@ const TITLE: &str = "Claims of the document";
 /// Maximum number of named results.
 const NAMED: usize = 3;
 
-/// How many hold, in one line.
+/// The number of claims that hold, in one line.
 pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
     let part = |verdict: Verdict, one: &str, several: &str| {
         let count = answers.iter().filter(|answer| answer.verdict == verdict).count();
@@ -20,7 +20,7 @@ pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
     };
     let counts = listed([
         part(Verdict::Holds, "holds", "hold"),
-        part(Verdict::InPart, "holds in part", "hold in part"),
+        part(Verdict::InPart, "partly holds", "partly hold"),
         part(Verdict::DoesNotHold, "does not", "do not"),
         part(Verdict::CannotTell, "inconclusive", "inconclusive"),
     ]);
@@ -31,13 +31,13 @@ pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
 pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     match answer.verdict {
         Verdict::Holds => "holds",
-        Verdict::InPart => "holds in part",
+        Verdict::InPart => "partly holds",
         Verdict::DoesNotHold => "does not hold",
         Verdict::CannotTell => "inconclusive",
     }
 }
 
-/// Those that do not hold come first, then those that hold in part or are undecided.
+/// Claims that do not hold come first, then claims that hold in part or are undecided.
 pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
     let mut sorted: Vec<&JudgedClaim> = answers.iter().collect();
     sorted.sort_by_key(|answer| answer.verdict);
@@ -59,7 +59,7 @@ fn refute(answer: &JudgedClaim) -> String {
     refuted.chunk_by(same).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// By how much it does not hold, or what would decide it; then what remains open.
+/// The deviation from the claim, or the measurement that would decide it; then open questions.
 pub(crate) fn why(answer: &JudgedClaim) -> String {
     let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),

@@ -1,4 +1,4 @@
-//! A command run by `linespeed stat`: its results, how it ended and what bound it, in words.
+//! A command run by `linespeed stat`: its results, its exit state and its limiting cause, in words.
 
 use record::command_run::RunEnd;
 use record::diagnosis::Bound;
@@ -25,7 +25,7 @@ pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     figures(record, metrics::WORKLOAD_TIME).find(|m| m.labels.get(Label::Threads).is_none())
 }
 
-/// How long the command was in a state, all threads together.
+/// The time that the command spent in a state, summed over threads.
 pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
     find_state_of(record, "command", name)
 }
@@ -49,7 +49,7 @@ pub(crate) const STATES: [(&str, &str, Fill); 5] = [
 ];
 
 /// The states with a separate line for their seconds: blocked time of a single thread is shown once, and blocked time of several threads is shown
-/// even if another thread worked meanwhile.
+/// even if another thread was active at the same time.
 pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
@@ -74,7 +74,7 @@ pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static 
     STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
 }
 
-/// Where its threads' time went, as one bar; without a row if nothing was measured.
+/// The use of the threads' time, as one bar; without a row if nothing was measured.
 fn states(record: &Record) -> Bars {
     let all: Vec<(&str, Fill, f64, bool)> = whole_states(find_state(record, "blocked").is_some())
         .filter_map(|(state, words, fill)| {
@@ -83,7 +83,7 @@ fn states(record: &Record) -> Bars {
         })
         .collect();
     let whole: f64 = all.iter().map(|(_, _, value, _)| value).sum();
-    let mut bars = Bars { title: "How its threads spent their time".to_owned(), ..Bars::default() };
+    let mut bars = Bars { title: "Thread time by state".to_owned(), ..Bars::default() };
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
@@ -117,7 +117,7 @@ pub(crate) fn seconds(value: f64) -> String {
     units::figure(value, "s")
 }
 
-/// What bound a command, and what to try.
+/// The cause that limited a command, and the advice.
 pub(crate) fn bound_parts(bound: &Bound) -> impl Iterator<Item = Part> {
     let says = format!("Bound by {}: {}", bound.by.name(), bound.says);
     let advice = bound.advice.iter().map(|advice| format!("Try: {advice}"));
@@ -136,7 +136,7 @@ pub(crate) fn verdict(record: &Record) -> Block {
     Block::new("What the command was bound by", None, parts)
 }
 
-/// What ended a run early.
+/// The reason for the early end of a run.
 pub(crate) fn ended_by(ended: &Ended) -> Option<String> {
     match ended {
         Ended::Complete => None,
@@ -145,7 +145,7 @@ pub(crate) fn ended_by(ended: &Ended) -> Option<String> {
     }
 }
 
-/// The note that not all requested runs were made, and why.
+/// The note that not all requested runs were made, with the reason.
 pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let by = ended_by(&record.ended)?;
     let asked = time.detail.get(detail::RUNS_ASKED).unwrap_or(1);
@@ -160,7 +160,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     Some(format!("ended early {by}: {reported}"))
 }
 
-/// The note that results cover more processes than were named.
+/// The note that results cover more processes than were specified.
 pub(crate) fn describe_below(processes: u64) -> String {
     match processes {
         0 => String::new(),
@@ -169,7 +169,7 @@ pub(crate) fn describe_below(processes: u64) -> String {
     }
 }
 
-/// How long it took, how many times it ran, and how it ended.
+/// The command's duration, number of runs and exit state.
 pub(crate) fn describe_runs(time: &Measurement) -> String {
     let took = seconds(time.value());
     if let Some(pids) = time.detail.get(detail::ATTACHED_TO) {
@@ -211,7 +211,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         let named = left.iter().take(MOST_LEFT).cloned().collect::<Vec<_>>().join(", ");
         let count = left.len();
         text.push_str(&format!(
-            "; {count} {} ({named}) outlived it and {} waited for",
+            "; {count} {} ({named}) outlived the command and {} waited for",
             agree(count, "process", "processes"),
             agree(count, "was", "were")
         ));
@@ -223,7 +223,7 @@ fn describe_end(end: RunEnd) -> String {
     match end {
         RunEnd::Code(code) => format!("exit code {code}"),
         RunEnd::Signal(signal) => format!("killed by {}", signal_name(signal)),
-        RunEnd::Stopped(signal) => format!("stopped because linespeed got {}", signal_name(signal)),
+        RunEnd::Stopped(signal) => format!("stopped because linespeed received {}", signal_name(signal)),
         RunEnd::TimedOut(_) => "stopped at its time limit".to_owned(),
     }
 }

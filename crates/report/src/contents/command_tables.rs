@@ -1,4 +1,4 @@
-//! Results of a command run by `linespeed stat`: where its time went, its threads, counts, and the state of the machine.
+//! Results of a command run by `linespeed stat`: the use of its time, its threads, counts, and the state of the machine.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ pub(crate) fn probes(time: &Measurement) -> Table {
     for probe in time.detail.get(detail::PROBES).unwrap_or_default() {
         let name = match probe.kind {
             ProbeKind::HugePages => "CPU time, with huge pages",
-            ProbeKind::Bandwidth => "CPU time, with a competitor for bandwidth",
-            ProbeKind::Cache => "CPU time, with a competitor for the last-level cache",
+            ProbeKind::Bandwidth => "CPU time, with competing memory traffic",
+            ProbeKind::Cache => "CPU time, with competing last-level cache load",
             ProbeKind::FewerCpus => "time, on fewer CPUs",
             ProbeKind::FewerCpusTime => "CPU time, on fewer CPUs",
         };
@@ -52,7 +52,7 @@ fn ratio(value: f64) -> String {
 }
 
 pub(crate) fn times(record: &Record, time: &Measurement) -> Table {
-    let heads = ["", "#time", "#of its run", "?#95 % interval"];
+    let heads = ["", "#time", "#of runtime", "?#95 % interval"];
     let mut table = Table::new("Time", Some(metrics::WORKLOAD_CPU_TIME.name()), heads);
     table.tells(time);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {
@@ -98,7 +98,7 @@ fn threads(record: &Record) -> Table {
         table.row(vec![(*name).to_owned(), seconds(*on), spent("runnable"), spent("blocked")]);
     }
     if all.len() > MOST_THREADS {
-        table.note(&format!("the busiest {MOST_THREADS} of {}; the rest are in the record", all.len()));
+        table.note(&format!("the {MOST_THREADS} busiest of {}; the record contains all", all.len()));
     }
     table
 }
@@ -145,7 +145,7 @@ pub(crate) fn counts(record: &Record) -> Table {
         let mut name = event.to_owned();
         if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
-            table.note(":u: user mode only; the kernel lets this user count nothing else");
+            table.note(":u: user mode only; the kernel does not let this user count other modes");
         }
         table.row(vec![name, count(m.value()), rate, coverage]);
     }
@@ -182,7 +182,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let exact = time.detail.get(detail::MAX_RSS_BYTES).map(units::bytes);
     let below = || time.detail.get(detail::MAX_RSS_BELOW_BYTES);
     let resident = exact.or_else(|| Some(format!("at most {}", units::bytes(below()?))));
-    section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes}, of its largest process")));
+    section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes}, of the largest process")));
     let stolen = known(around.stolen_seconds).map(seconds);
     section.add_some("steal time", stolen.map(|stolen| format!("{stolen} of the whole machine's CPU time")));
     let throttled = known(around.throttled_seconds).map(seconds);
@@ -190,9 +190,9 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let best = ceilings.best_ipc();
     let ipc = best.map(|(name, ipc)| format!("IPC {} ({name})", units::significant(ipc)));
     let reads = |rate: Option<f64>, whose: &str| {
-        known(rate).map(|rate| format!("reads {} by {whose}", units::figure(rate, "B/s")))
+        known(rate).map(|rate| format!("read bandwidth {} ({whose})", units::figure(rate, "B/s")))
     };
-    let latency = known(ceilings.latency_ns).map(|ns| format!("memory in {}", units::figure(ns, "ns")));
+    let latency = known(ceilings.latency_ns).map(|ns| format!("memory latency {}", units::figure(ns, "ns")));
     let (one, all) = (reads(ceilings.bandwidth_one, "one CPU"), reads(ceilings.bandwidth_all, "all CPUs"));
     let names = if ceilings.records.is_empty() { &ceilings.days } else { &ceilings.records };
     let others = ceilings.ipc.keys().filter(|name| Some(name.as_str()) != best.map(|(name, _)| name));

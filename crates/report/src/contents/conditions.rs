@@ -38,7 +38,7 @@ pub(crate) fn is_disturbed(record: &Record) -> bool {
     record.diagnosis.used_by_others.is_some_and(|used| used >= diagnose::DISTURBED)
 }
 
-/// The conditions as facts: the state before, and what differed after the run.
+/// The conditions as facts: the state before the run, and differences after it.
 pub(crate) fn section(of: &Conditions) -> Section {
     let mut section = Section::new("Conditions");
     for [key, before, after] in conditions(of).into_iter().filter(|[_, before, _]| !before.is_empty()) {
@@ -135,7 +135,7 @@ fn snapshot(state: &Snapshot) -> Section {
     section.add("Clock held since boot by", names(&holders.held_before));
     for clock in &holders.uncore {
         let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| units::figure(hz as f64, "Hz"));
-        section.add(format!("Uncore clock, {}", clock.domain), format!("at most {limit} of {most}"));
+        section.add(format!("Uncore clock, {}", clock.domain), format!("limited to {limit} of {most}"));
     }
     for Cooling { kind, step, highest_step } in &holders.cooling {
         section.add(format!("Cooling, {kind}"), format!("step {step} of {highest_step}"));
@@ -146,7 +146,7 @@ fn snapshot(state: &Snapshot) -> Section {
     };
     section.add_some("Hardware P-states", holders.hwp.map(range));
     let percent = holders.max_percent.filter(|percent| *percent < 100);
-    section.add_some("Highest performance allowed", percent.map(|percent| format!("{percent} %")));
+    section.add_some("Maximum performance allowed", percent.map(|percent| format!("{percent} %")));
     let longest = holders.longest_heat_ms.map(|ms| format!(", longest {ms} ms")).unwrap_or_default();
     section.add_some("Throttled for", holders.heat_ms.map(|ms| format!("{ms} ms since boot{longest}")));
     section.add_some("SMT", state.smt.as_deref().map(smt));

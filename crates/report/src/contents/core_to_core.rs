@@ -10,7 +10,8 @@ use super::{Block, Part};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 
-/// Maximum number of CPUs for a drawn matrix: with one pixel per CPU, more would be wider than any page.
+/// Maximum number of CPUs for a drawn matrix: even with one pixel per CPU, a larger matrix would be wider than any
+/// page.
 const MOST_CPUS: usize = 1024;
 /// Up to this many pairs, each has a row and no matrix is drawn.
 const FEW: usize = 3;
@@ -51,7 +52,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     Some(block)
 }
 
-/// The drawn results, and how the line was handed over if known.
+/// The title of the drawn results, with the handover method if known.
 fn titled(what: &str, how: Option<Handover>) -> String {
     how.map_or(what.to_owned(), |how| format!("{what}, {}", how.says()))
 }
@@ -87,7 +88,7 @@ fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
 /// Parts that two CPUs may share, smallest first, as records name them.
 const SHARED: [&str; 5] = ["cluster", "cache", "die", "node", "package"];
 
-/// How near two CPUs of this kind of pair are: siblings first, then by what they share and by distance.
+/// The rank of this kind of pair by distance: siblings first, then by shared parts and by distance.
 fn rank(kind: &str) -> (usize, u32, String) {
     let mut words = kind.split_whitespace();
     let place = match (words.next(), words.next()) {
@@ -132,7 +133,7 @@ fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     let near = known.iter().filter(|m| m.value() * FAR < middle).collect();
     let far = known.iter().filter(|m| m.value() > middle * FAR).collect();
     let (hidden, disturbed) = (
-        "nearer than the topology shows, perhaps siblings or a shared cache that a hypervisor hides",
+        "nearer than the topology shows, possibly siblings or a shared cache hidden by the hypervisor",
         "farther than the topology shows, or another process used one of these CPUs",
     );
     [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
@@ -184,7 +185,7 @@ fn classes(
         table.note(&note);
     }
     if !beside.is_empty() {
-        table.note("by stores: median of the same pairs if the line is handed over by loads and stores");
+        table.note("by stores: median of the same pairs with the line transferred by loads and stores");
     }
     table.finished()
 }
@@ -198,7 +199,7 @@ fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     ids
 }
 
-/// The values of each pair by the CPU whose node held the line, if recorded: (that CPU, the other).
+/// The values of each pair by the CPU on whose node the line's memory was, if recorded: (that CPU, the other CPU).
 fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
     let mut cells = BTreeMap::new();

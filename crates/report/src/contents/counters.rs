@@ -9,7 +9,7 @@ use super::side_by_side::{add_rows, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// What distinguishes counts, other than the event: a workload with its number of threads, or a command.
+/// Labels that distinguish counts, other than the event: a workload with its number of threads, or a command.
 const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
 /// Events that instructions do not cause, or that have a separate result (IPC).

@@ -22,8 +22,8 @@ pub(crate) fn charts(record: &Record) -> Vec<(Metric, Chart)> {
     .collect()
 }
 
-/// The latency curves and wake-up tails of several records, overlaid: one colour per record, and one dash pattern for each kind of line that
-/// several share.
+/// The latency curves and wake-up tails of several records, overlaid: one color per record, and one dash pattern for each kind of line that
+/// several records share.
 pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
     let overlay = |chart: fn(&Record) -> Option<Chart>, title: &str| {
         let charts: Vec<(usize, &str, Chart)> = records
@@ -85,7 +85,7 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let node = place.node.map(|node| format!(", memory of node {node}")).unwrap_or_default();
     let title = format!("Load latency by working set{at}{node}");
     let (x, y) =
-        (Axis::new("working set", Scale::Binary, "B"), Axis::new("latency of a load", Scale::Decades, "ns"));
+        (Axis::new("working set", Scale::Binary, "B"), Axis::new("load latency", Scale::Decades, "ns"));
     Some(Chart { bands, ..Chart::of_lines(&title, x, y, series)? })
 }
 
@@ -124,7 +124,7 @@ fn spaced(page: &str) -> String {
 /// Minimum number of points of a curve.
 const LEAST_POINTS: usize = 3;
 
-/// Latency by the bandwidth that the loaders use: one line per CPU, eight at most.
+/// Latency by the bandwidth of the loaders: one line per CPU, at most eight.
 pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     let all: Vec<&Measurement> =
@@ -133,7 +133,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     // A line through points in doubt would show what others did; where there are no others, it is all there is.
     let left_out = if sound.len() < LEAST_POINTS { 0 } else { all.len() - sound.len() };
     let shown = match left_out {
-        0 => "latency of a load".to_owned(),
+        0 => "load latency".to_owned(),
         _ => format!("latency; {left_out} of {} points (?) not drawn", all.len()),
     };
     for m in if sound.len() < LEAST_POINTS { all } else { sound } {
@@ -151,7 +151,8 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     Chart::of_lines("Load latency under load", x, y, series.collect())
 }
 
-/// How many wake-ups come later than a time: one line per setting and policy, the CPUs' distributions together.
+/// The number of wake-ups that are later than a time: one line per setting and policy, combining the CPUs'
+/// distributions.
 pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;

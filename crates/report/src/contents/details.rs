@@ -10,8 +10,8 @@ use super::{bandwidth, conditions, stolen, wakeups};
 use crate::table::{Field, Table};
 use crate::text::width;
 
-/// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most`: maximum number of rows of a table of CPUs;
-/// with more, only the worst are shown.
+/// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is the maximum number of rows of a
+/// table of CPUs; if there are more, only the worst are shown.
 pub(crate) fn tables(record: &Record, most: usize) -> [Table; 12] {
     [
         clocks(record, most),
@@ -96,7 +96,7 @@ fn levels(record: &Record) -> Table {
     table.finished()
 }
 
-/// Numbers of chains with a column each.
+/// Maximum number of chain counts with a column each.
 const MOST_CHAINS: usize = 10;
 
 /// Loads in flight: one row per CPU and working set, one column per number of chains.

@@ -1,4 +1,4 @@
-//! The inventory on one screen: what lscpu shows, the limits of this process, and settings, one fact per line.
+//! The inventory on one screen: the data that lscpu shows, the limits of this process, and settings, one fact per line.
 
 use record::{Machine, Record};
 
@@ -69,7 +69,7 @@ pub(crate) fn facts(record: &Record) -> Section {
     section
 }
 
-/// How many are on, and what is open, in the kernel's words.
+/// The number of active mitigations, and the unmitigated vulnerabilities in the kernel's words.
 fn mitigations(machine: &Machine) -> String {
     let all = &machine.kernel.mitigations;
     let begin = |with: &'static str| all.iter().filter(move |(_, state)| state.starts_with(with));

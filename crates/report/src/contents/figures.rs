@@ -15,7 +15,7 @@ pub(crate) fn figure(m: &Measurement, value: f64) -> String {
     }
 }
 
-/// A rate with its unit: bytes as such, anything else by its own name.
+/// A rate with its unit: bytes in byte units, other work by its name.
 pub(crate) fn rate(value: f64, work: &str) -> String {
     units::figure(value, if work == "B" { "B/s" } else { "work/s" })
 }
@@ -54,8 +54,8 @@ fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     units::digits_within(figure, interval)
 }
 
-/// The number of digits of a resource's delivered value and its ceiling, which are shown together. If their difference is less than the last
-/// digit of the less precise one, both have that precision, so that digits alone make neither exceed the other.
+/// The number of digits of a resource's delivered value and its ceiling, which are shown together. If their difference is less than the
+/// last digit of the less precise value, both are printed with that precision, so that rounding does not make either exceed the other.
 pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (usize, usize) {
     let of = |figure| digits(record, figure, &resource.unit);
     let delivered = of(resource.delivered);
@@ -96,7 +96,8 @@ pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     [format!("{times}×"), units::percent_to(step.efficiency, digits)]
 }
 
-/// The same with a mark if the step's throughput is unreliable. The speed-up of one thread is always 1, however noisy.
+/// The same with a mark if the step's throughput is unreliable. The speed-up of one thread is always 1, regardless of
+/// noise.
 pub(crate) fn marked_speed_up(
     scaling: &Scaling,
     step: &Step,
@@ -138,8 +139,8 @@ pub(crate) fn share_of(resource: &Resource) -> Option<String> {
 /// The placeholder for a result that is [`withheld`].
 pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than the result";
 
-/// Whether a result is too imprecise to be shown: its interval is wider than its value. Shares and parts of a time, which are near 0, are always
-/// shown.
+/// Whether a result is too imprecise to be shown: its interval is wider than its value. Shares and parts of a time, which are often near 0,
+/// are always shown.
 pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.definition().and_then(|metric| metric.part_of);
     !matches!(part, Some(Whole::Time | Whole::Slots))
@@ -150,7 +151,7 @@ pub(crate) fn withheld(m: &Measurement) -> bool {
 pub(crate) const ONE_SAMPLE: &str = "1 sample";
 /// The mark after an unreliable result.
 pub(crate) const MARK: &str = " ?";
-/// What the mark means, below a table.
+/// The explanation of the mark, below a table.
 pub(crate) const MARKED: &str = "?: unreliable (noisy, disturbed, no interval); why: show RECORD --csv";
 
 /// The result with the digits that its interval allows, with a mark if it is unreliable; `-` without samples or if it is withheld.
@@ -245,7 +246,7 @@ pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys
 }
 
-/// Remarks on a measurement other than that it is unreliable.
+/// Remarks on a measurement, except that it is unreliable.
 pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
@@ -255,7 +256,7 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).chain(under).collect()
 }
 
-/// The number of unreliable ones, if individual marks would be too many.
+/// The number of unreliable results, if there would be too many individual marks.
 pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
     let (mut count, mut doubtful) = (0, 0);
     for m in all {

@@ -73,7 +73,7 @@ pub fn loss(finding: &Finding) -> String {
     format!("{cost}, {sure} confidence")
 }
 
-/// Whether a loss is resolved: its interval excludes 0. Only such a loss may be coloured.
+/// Whether a loss is resolved: its interval excludes 0. Only such a loss may be colored.
 pub(crate) fn resolved(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
 }

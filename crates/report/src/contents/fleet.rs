@@ -1,4 +1,4 @@
-//! The contents of a fleet report: slow machines and why they are slow, classes, and what could not be compared.
+//! The contents of a fleet report: slow machines and their causes, classes, and machines that could not be compared.
 
 use record::Text;
 use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
@@ -15,10 +15,10 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
-            format!("{machines}, no result shared by five similar machines: too few to call one slow")
+            format!("{machines}, no result shared by five similar machines: too few to judge")
         }
         (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to compare it with".to_owned(),
-        (_, 0) => format!("{machines}, fewer than five of any kind: too few to call one slow"),
+        (_, 0) => format!("{machines}, fewer than five of any kind: too few to judge"),
         (0, _) => format!("{machines}, {judged} compared with their peers: none is slow"),
         (slow, _) => {
             format!(
@@ -40,7 +40,7 @@ fn describe_figure(slow: &SlowFigure) -> String {
     )
 }
 
-/// In addition to the first: other slow results, and those that only follow from its clock.
+/// Further slow results, and results that only follow from the machine's clock.
 fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
     let list = |follows: bool| {
@@ -50,13 +50,13 @@ fn describe_rest(slow: &Slow) -> Option<String> {
             .join(", ")
     };
     let (own, following) = (list(false), list(true));
-    let following = (!following.is_empty()).then(|| format!("explained by its clock: {following}"));
+    let following = (!following.is_empty()).then(|| format!("explained by the machine's clock: {following}"));
     let parts = [(!own.is_empty()).then(|| format!("also {own}")), following];
     let said = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
     (!said.is_empty()).then_some(said)
 }
 
-/// A slow machine: its slow results, the likeliest cause, whether it was slow before; further details.
+/// A slow machine: its slow results, the likeliest cause, whether it was slow before, and further details.
 fn slow_machine(slow: &Slow) -> Item {
     let first = slow.figures.first().map_or(String::new(), describe_figure);
     let cause = slow.causes.first().map(|cause| cause.says.to_string());
@@ -77,14 +77,14 @@ fn slow_machine(slow: &Slow) -> Item {
 
 /// The slow machines and why they are slow, the largest classes with one row each, and what could not be compared.
 pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
-    let by_chance = "At most 5 % of the machines called slow are expected to be false positives.";
+    let by_chance = "At most 5 % of the machines reported as slow are expected to be false positives.";
     let by_chance = of.confirm.first().map(|_| Part::Says(by_chance.to_owned()));
     let confirm = by_chance.into_iter().chain([Part::Commands(of.confirm.clone())]);
     [
         Block::items("Slow machines", of.slow.iter().map(slow_machine)),
-        Block::new("Measure these again before you act", None, confirm.collect()),
+        Block::new("Measure the slow machines again before you act", None, confirm.collect()),
         Block::new("Classes of similar machines", None, vec![Part::Table(table(of, classes))]),
-        Block::new("Compare these instead", None, vec![Part::Commands(of.instead.clone())]),
+        Block::new("Suggested comparisons", None, vec![Part::Commands(of.instead.clone())]),
         Block::items("Notes", remarks(of)),
     ]
 }
@@ -102,12 +102,13 @@ pub(crate) fn name_class(class: &Class) -> String {
     }
 }
 
-/// How the camps of a class differ, if there are several.
+/// The difference between the camps of a class, if there are several.
 pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
     let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
-    let by = if by.is_empty() { "no setting in the records explains it".to_owned() } else { by.join(", ") };
+    let by =
+        if by.is_empty() { "not explained by any setting in the records".to_owned() } else { by.join(", ") };
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
         true => format!("{machines}, {} of the fastest group ({what}): {by}", significant(camp.speed)),
@@ -133,7 +134,7 @@ fn table(fleet: &Fleet, most: usize) -> Table {
         ]);
     }
     if fleet.classes.len() > most {
-        table.note(&format!("the {most} largest of {}; --json has all", fleet.classes.len()));
+        table.note(&format!("the {most} largest of {}; --json lists all", fleet.classes.len()));
     }
     table
 }
@@ -168,7 +169,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
             let [(usual, others), (own, _)] = fact.values.as_slice() else { return None };
             Some(format!(
-                "Only on {machine}, which is not slow: {} {own}, {usual} on the {others} others.",
+                "Only on {machine}, which is not slow: {} {own}; {usual} on the other {others}.",
                 fact.what
             ))
         })

@@ -6,7 +6,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// A loss in words; a gain has a plus.
+/// A loss in words; a gain has a plus sign.
 pub(crate) fn loss(loss: f64) -> String {
     if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
 }
@@ -16,7 +16,7 @@ fn interval(held: &Held) -> Option<String> {
     held.interval.map(|(least, most)| range(&loss(most), &loss(least)))
 }
 
-/// Why a result fails or is skipped, for a test report.
+/// The reason why a result fails or is skipped, for a test report.
 pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     let known = held.loss.map(|lost| format!("speed {}", loss(lost)));
     let interval = interval(held)

@@ -71,7 +71,7 @@ pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
 
 /// Every result with its sparkline, which has this many columns.
 fn table(of: &History, columns: usize) -> Table {
-    let heads = ["result", "over time", "?#first", "#newest", "?#least – greatest", "changes"];
+    let heads = ["result", "over time", "?#first", "#newest", "?#min – max", "changes"];
     let mut table = Table::new("Results over time", None, heads);
     for line in &of.lines {
         let points = || line.points.iter();
@@ -123,12 +123,12 @@ fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> St
 pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
     [
         Block::new("", None, vec![Part::Table(table(of, columns))]),
-        Block::items("Changes, the newest first", changes(of)),
+        Block::items("Changes, newest first", changes(of)),
         Block::items("Notes", remarks(of)),
     ]
 }
 
-/// Every change, newest first: what changed between two records, and how they differ.
+/// All changes, newest first: the change of the result between two records, and the records' differences.
 fn changes(of: &History) -> Vec<Item> {
     let mut all: Vec<(&Line, &Change)> =
         of.lines.iter().flat_map(|line| line.changes.iter().map(move |change| (line, change))).collect();
@@ -177,7 +177,7 @@ fn describe_differences(change: &Change) -> String {
     if more > 0 {
         named.push(format!("{more} more"));
     }
-    format!("between them: {}", join_list(&named))
+    format!("differences between the records: {}", join_list(&named))
 }
 
 /// Two values; for long lists, only the differing words.
@@ -196,7 +196,7 @@ fn describe_values(from: &str, to: &str) -> String {
     }
 }
 
-/// What was not read or omitted, and notes.
+/// Records not read, omissions, and notes.
 fn remarks(of: &History) -> Vec<String> {
     let older = (of.older > 0).then(|| {
         format!(
@@ -216,7 +216,7 @@ fn remarks(of: &History) -> Vec<String> {
         .collect()
 }
 
-/// A chart for each result, all with the same time axis: its interval, and the period in which it changed.
+/// A chart for each result, all with the same time axis, with the interval and the periods of changes.
 pub(crate) fn charts(of: &History) -> Vec<Chart> {
     let at = |record: usize| of.records.get(record).map_or(0.0, |of| of.at as f64);
     let Some(ends) = bounds(of.records.iter().map(|record| record.at as f64)) else { return Vec::new() };
@@ -234,7 +234,7 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
             name: format!("× {}", significant(change.ratio)),
             says: describe(of, line, change),
         };
-        let title = format!("{name} (shaded: 95 % CI, and where it changed)");
+        let title = format!("{name} (shaded: 95 % CI and level shifts)");
         let y = Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit);
         let series = vec![Series { interval: interval.collect(), ..measured }];
         let bands = line.changes.iter().map(band).collect();

@@ -166,7 +166,7 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
         let cpus = if node.cpus.is_empty() && machine.cpus.is_empty() {
             "CPUs unknown".to_owned()
         } else if node.cpus.is_empty() {
-            "no CPUs of its own".to_owned()
+            "no CPUs".to_owned()
         } else {
             format!("CPUs {}", node.cpus)
         };

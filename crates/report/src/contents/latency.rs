@@ -11,7 +11,7 @@ use super::{Block, Part};
 /// Results up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;
 
-/// The block; `None` if there are too few for a curve.
+/// The block; `None` if there are too few results for a curve.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let of =
         |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
@@ -24,7 +24,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
         let (figures, places) = (count_noun(all.len(), "result"), count_noun(places.len(), "CPU and node"));
-        let says = format!("{figures} from {places}: the chart shows one of them, the record has all.");
+        let says = format!("{figures} from {places}: the chart shows one, the record contains all.");
         block.parts.push(Part::Says(says));
     }
     all.iter().chain(&cycles).for_each(|m| block.shown.add(m));

@@ -13,8 +13,8 @@ use crate::text::range;
 /// Maximum number of entries shown; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, fastest first, with counted events, the cost of the steps between them, and what that shows about
-/// published conclusions. Empty if none was timed.
+/// The layers in which a routine was timed, fastest first, with counted events, the cost of the steps between them, and the verdicts on
+/// published conclusions. Empty if no layer was timed.
 pub(crate) fn layers(record: &Record) -> Block {
     let timed = record.measurements_of(metrics::LAYER_TIME).next();
     let Some(first) = timed.filter(|_| !record.diagnosis.layers.is_empty()) else { return Block::default() };
@@ -68,7 +68,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
         Bar { name: layer.layer.clone(), how, pieces, figure, beside: time, ..Bar::default() }
     };
     Bars {
-        title: "Time over the fastest layer".to_owned(),
+        title: "Time above the fastest layer".to_owned(),
         rows: layers.iter().take(MOST).map(row).collect(),
         ticks: [0.0, 0.5, 1.0].map(|at| (at, units::signed_percent(at * most))).into(),
         ..Bars::default()
@@ -136,7 +136,7 @@ fn counted(record: &Record) -> Table {
 const STEPS: [Field<LayerStep>; 3] = [
     ("step", |step| step.what.to_string()),
     ("costs", said),
-    ("what was counted", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
+    ("events", |step| step.each.as_ref().map_or(String::new(), Text::to_string)),
 ];
 
 fn steps(overhead: &Overhead) -> Table {
@@ -156,7 +156,7 @@ const CLAIMS: [Field<Claim>; 3] = [
     ("why", |claim| claim.why.to_string()),
 ];
 
-/// What the results here show about a published conclusion.
+/// The verdict of these results on a published conclusion.
 pub(crate) fn answered(claim: &Claim) -> String {
     match claim.answer {
         Answer::Supported => "supported".to_owned(),
@@ -169,17 +169,17 @@ pub(crate) fn answered(claim: &Claim) -> String {
 fn claims(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
     overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
-    table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
+    table.note("source: kernel, user mode and virtual machine compared on an i7-6500U (linespeed reference i7-6500u)");
     table.finished()
 }
 
-/// What SMT siblings add to each workload; empty without results.
+/// The SMT yield of each workload; empty without results.
 pub(crate) fn siblings(record: &Record) -> Block {
     let says = record.diagnosis.siblings.iter().take(MOST).map(|one| {
         let size = one.bytes.map_or_else(String::new, |bytes| format!(", blocks of {}", units::bytes(bytes)));
         Part::Says(format!("{}{size}: {}", one.workload, one.says))
     });
-    Block::new("What SMT siblings add", Some(metrics::SMT_YIELD.name()), says.collect())
+    Block::new("Gain from SMT siblings", Some(metrics::SMT_YIELD.name()), says.collect())
 }
 
 /// The cost of a step in words, with the mark if it is based on unreliable times.

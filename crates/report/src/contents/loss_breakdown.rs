@@ -46,8 +46,8 @@ pub(crate) fn block(record: &Record) -> Block {
 /// Digits of values without an interval.
 const DIGITS: usize = 3;
 
-/// The rows of a breakdown, from the ceiling down, each with its part of a bar as long as the larger of ceiling and delivered; both have this
-/// many digits.
+/// The rows of a breakdown, from the ceiling down, each with its part of a bar that is as long as the larger of the ceiling and the
+/// delivered value; these are printed with the given numbers of digits.
 fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);

@@ -58,14 +58,14 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                 cache.ways.filter(|_| whole).map(|ways| count_noun(ways as usize, "way")),
                 cache.line.filter(|_| whole).map(|line| format!("{line} B lines")),
                 sharers,
-                is_the_hosts.then(|| "the host's, shared with its other guests".to_owned()),
+                is_the_hosts.then(|| "host cache, shared with other guests".to_owned()),
             ]);
             Fact { key: cache_name(cache), value }
         })
         .collect()
 }
 
-/// How the slots are populated, and one fact for each kind of device. A text (`excerpt`) may not list every slot.
+/// The population of slots, and one fact for each kind of device. An imported text (`excerpt`) may not list every slot.
 pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let slots = &machine.memory_devices;
     if slots.is_empty() {

@@ -1,5 +1,5 @@
-//! The contents of a report, independent of the output format: facts, tables, charts and the summary, all from a record. Its strings come from
-//! the machine, so the code that prints them must make them safe.
+//! The contents of a report, independent of the output format: facts, tables, charts and the summary, all from a record. Its strings may be
+//! from an untrusted machine, so the code that prints them must make them safe.
 
 #[cfg(test)]
 mod agreement;

@@ -9,7 +9,7 @@ use super::{Block, Part, Section};
 use crate::chart::heat::{Head, Heat};
 use crate::shown::Shown;
 
-/// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+/// Maximum number of nodes for a drawn matrix: Linux supports up to 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
 
 /// The block of a report about nodes; empty if no matrix was measured.
@@ -29,7 +29,7 @@ pub(crate) fn block(record: &Record) -> Block {
 fn facts(numa: &Numa) -> Section {
     let mut section = Section::new("Nodes");
     let ns = |value: f64| units::figure(value, "ns");
-    section.add_some("own memory", numa.local_ns.map(|value| format!("{} (median)", ns(value))));
+    section.add_some("local memory", numa.local_ns.map(|value| format!("{} (median)", ns(value))));
     section.add_some("other nodes", numa.remote_ns.map(|value| format!("{} (median)", ns(value))));
     section.add_some(
         "slowest pair",
@@ -63,7 +63,7 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     matrix(record, all, "Bandwidth, node to node", "B/s")
 }
 
-/// The matrix of these results, and which of them it contains.
+/// The matrix of these results, and the results that it contains.
 fn matrix(record: &Record, all: Vec<&Measurement>, title: &str, unit: &'static str) -> Option<(Heat, Shown)> {
     let id = |m: &Measurement, key: Label| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
@@ -100,7 +100,7 @@ fn matrix(record: &Record, all: Vec<&Measurement>, title: &str, unit: &'static s
     Some((heat.checked()?, shown))
 }
 
-/// The package of each node; one that has no CPUs belongs to none.
+/// The package of each node; nodes without CPUs have no package.
 fn packages(record: &Record) -> BTreeMap<u32, u32> {
     let mut packages = BTreeMap::new();
     for cpu in record.machine.cpus.iter().filter(|cpu| cpu.online) {

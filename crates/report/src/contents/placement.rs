@@ -1,4 +1,4 @@
-//! How CPU numbers map to packages, cores and siblings.
+//! The mapping of CPU numbers to packages, cores and siblings.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ fn nth(rank: usize) -> String {
     }
 }
 
-/// The CPUs that are the first of their core, those that are the second, and so on.
+/// The first CPUs of all cores, the second CPUs of all cores, and so on.
 fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     let mut ranks: Vec<CpuList> = Vec::new();

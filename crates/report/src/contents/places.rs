@@ -41,10 +41,10 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         table.first(spells, MOST).iter().for_each(|spell| table.item(&fields, spell));
         parts.extend([Part::Bars(strip(record, shape)), Part::Table(table)]);
     }
-    Some(Block::new("Where the CPUs are", Some("shape"), parts))
+    Some(Block::new("CPU placement", Some("shape"), parts))
 }
 
-/// What Linux shows, compared with the measurements.
+/// The topology reported by Linux, compared with the measurements.
 fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
     let mut table =
@@ -69,12 +69,12 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     }
     if !shape.siblings_not_confirmed.is_empty() {
         let pairs = count_noun(shape.siblings_not_confirmed.len() as u64, "pair");
-        table.row(vec!["siblings".to_owned(), pairs, "do not slow each other".to_owned()]);
+        table.row(vec!["siblings".to_owned(), pairs, "do not slow each other down".to_owned()]);
     }
     table
 }
 
-/// The kinds of state: the row's name, how it is drawn, its meaning, and its CPUs; empty if there are none.
+/// The kinds of state: the row's name, its fill, its meaning, and its CPUs; empty if there are none.
 type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
@@ -145,7 +145,7 @@ fn lists(of: &[CpuList]) -> String {
     of.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" | ")
 }
 
-/// The number of cores that a program's CPUs had while it ran; empty without placement checks or for one CPU.
+/// The number of cores used by a program's CPUs while it ran; empty without placement checks or for one CPU.
 pub(crate) fn cores_had(record: &Record) -> Option<String> {
     let cpus: CpuList = record.looks.as_ref()?.cpus.iter().copied().collect();
     let had = record.diagnosis.shape.as_ref()?.cores_of(&cpus);
@@ -168,7 +168,7 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
 pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let looks = count_noun(u64::from(shape.looks), "placement check");
     let motion = match shape.motion {
-        Motion::Pinned => format!("not seen in {looks}"),
+        Motion::Pinned => format!("not observed in {looks}"),
         Motion::Floating => format!("yes: {} in {looks}", count_noun(u64::from(shape.changes), "change")),
         Motion::Unknown => format!("unknown after {looks}"),
     };
@@ -196,16 +196,16 @@ fn says(shape: &Shape) -> String {
         Motion::Unknown => format!("{looks}: too few to show whether CPUs move."),
     };
     let shown = match shape.topology {
-        Topology::AsShown => "Their placement matches what Linux shows.",
-        Topology::Finer => "They are in domains that Linux does not show.",
-        Topology::Coarser => "Linux shows separate packages or nodes, but no difference was measured.",
-        Topology::Crossing => "Their placement differs from what Linux shows.",
+        Topology::AsShown => "Their placement matches the topology reported by Linux.",
+        Topology::Finer => "They are in domains that Linux does not report.",
+        Topology::Coarser => "Linux reports separate packages or nodes, but no difference was measured.",
+        Topology::Crossing => "Their placement differs from the topology reported by Linux.",
         Topology::Unknown => "",
     };
     let share = |share: Option<Share>, when: &str| {
         let share = share.filter(|share| share.count > 0)?;
         Some(format!(
-            "CPUs that Linux shows as separate cores shared one in {} of the placement checks {when} \
+            "CPUs reported by Linux as separate cores shared a core in {} of the placement checks {when} \
              [{}–{}].",
             units::percent(share.share),
             units::percent(share.low),
@@ -265,11 +265,11 @@ mod tests {
     #[test]
     fn an_inventory_tells_the_age_of_the_last_looks() {
         let shape = Shape { looks: 12, motion: Motion::Pinned, ..Shape::default() };
-        assert_eq!(brief(&shape, "2026-11-27T10:00:00Z"), "not seen in 12 placement checks");
+        assert_eq!(brief(&shape, "2026-11-27T10:00:00Z"), "not observed in 12 placement checks");
         let older = shape.looked_on("2026-11-24T10:00:00Z");
         assert_eq!(
             brief(&older, "2026-11-27T10:00:00Z"),
-            "not seen in 12 placement checks; measured 3 days ago"
+            "not observed in 12 placement checks; measured 3 days ago"
         );
         let few = Shape { looks: 2, motion: Motion::Unknown, ..older };
         assert_eq!(

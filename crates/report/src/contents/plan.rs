@@ -12,8 +12,8 @@ use crate::table::Table;
 /// Maximum number of processes in the table; the plan has all.
 const MOST_PROCESSES: usize = 32;
 
-/// The details below its answer: the processes, the result of running a command both ways, the reasons, the lines to paste, and what is omitted
-/// or unknown.
+/// The details below the answer: the processes, the result of running a command both ways, the reasons, the lines to paste, omissions and
+/// unknowns.
 pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let is_bound = plan.processes.len() > 1 || !plan.snippets.is_empty();
     let table = is_bound.then(|| Part::Table(processes(&plan.processes)));
@@ -55,7 +55,11 @@ fn processes(processes: &[Process]) -> Table {
             process.number.to_string(),
             process.nodes.to_string(),
             process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
-            if process.cpus.is_empty() { "all of its nodes".to_owned() } else { process.cpus.to_string() },
+            if process.cpus.is_empty() {
+                "all CPUs of its nodes".to_owned()
+            } else {
+                process.cpus.to_string()
+            },
             match process.policy {
                 Policy::Default => "-".to_owned(),
                 Policy::Bind => format!("of node {}", process.memory),

@@ -1,4 +1,4 @@
-//! Where the results of an imported record were found, and contradictions in its texts.
+//! The sources of an imported record's results, and contradictions in its texts.
 
 use record::{Record, detail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use record::phrase::{agree, count_noun};
 /// Maximum number of named places per statement.
 const MOST_PLACES: usize = 4;
 
-/// Contradictions and notes on them, one sentence each, with its lines.
+/// Contradictions and notes on them, one sentence each, with the lines.
 pub(crate) fn contradictions(record: &Record) -> Block {
     let all = record.import.iter().flat_map(|import| &import.contradictions);
     let said = all.map(|one| {
@@ -29,12 +29,12 @@ pub(crate) fn contradictions(record: &Record) -> Block {
     Block::items("Contradictions", said)
 }
 
-/// The line that a result was read from: `openssl speed, line 41`.
+/// The source line of a result: `openssl speed, line 41`.
 pub(crate) fn place(origin: &Origin) -> String {
     format!("{}, line {}", origin.tool, origin.line)
 }
 
-/// Each tool's output: its lines, and how many results and facts were taken from it.
+/// Each tool's output: its lines, and the number of results and facts read from it.
 pub(crate) fn outputs(record: &Record) -> Block {
     let title = "Sources of the results";
     let mut table = Table::new(title, None, ["output", "text", "lines", "#taken", "?of"]);
@@ -65,14 +65,14 @@ fn hint(import: &Import) -> String {
     match import.texts.first().and_then(|text| text.name.strip_prefix("reference:")) {
         Some(name) => {
             format!(
-                "linespeed reference {name} --text prints the source lines; JSON and page name the line of each result"
+                "linespeed reference {name} --text prints the source lines; JSON and page list the line of each result"
             )
         }
-        None => "the JSON names the source line of each result".to_owned(),
+        None => "the JSON output lists the source line of each result".to_owned(),
     }
 }
 
-/// The documents that results were published in, by text and line.
+/// The documents in which results were published, by text and line.
 type Published<'a> = BTreeMap<(&'a str, u64), &'a str>;
 
 fn published(record: &Record) -> Published<'_> {
@@ -85,7 +85,7 @@ fn published(record: &Record) -> Published<'_> {
     all
 }
 
-/// Where an output was published, otherwise the command above it.
+/// The publication of an output, otherwise the command above it.
 fn source(published: &Published, output: &Output) -> String {
     let (text, (first, last)) = (output.text.as_str(), output.lines);
     let mut within = published.range((text, first)..=(text, last.max(first)));

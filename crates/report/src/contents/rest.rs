@@ -1,5 +1,5 @@
-//! Tables of metrics without a dedicated table, and of results that no other table shows: from a newer linespeed, from another tool, or at a
-//! place that the tables do not know.
+//! Tables of metrics without a dedicated table, and of results that no other table shows: from a newer version of linespeed, from another
+//! tool, or at a place that the tables do not support.
 
 use std::collections::HashSet;
 

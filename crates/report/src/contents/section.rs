@@ -7,7 +7,7 @@ use std::fmt::Display;
 pub(crate) struct Fact {
     /// The word.
     pub key: String,
-    /// What is so.
+    /// The value.
     pub value: String,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Label {
     pub what: String,
     /// A node's memory: `188 GiB`.
     pub memory: Option<String>,
-    /// Its number, where it has one that a user would type.
+    /// Its number, if it has one that a user would type.
     pub number: Option<u32>,
 }
 
@@ -122,7 +122,7 @@ impl Part {
         self.labels.iter().map(Label::text).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The parts in it, those alike that follow each other together.
+    /// The parts in it, with consecutive similar parts combined.
     pub(crate) fn runs(&self) -> Vec<Run<'_>> {
         self.parts.chunk_by(|a, b| a.like(b)).map(|parts| Run { parts }).collect()
     }
@@ -145,7 +145,7 @@ struct Division {
     groups: Vec<(Label, CpuList)>,
 }
 
-/// The machine as a tree of its online CPUs. Divisions that cross each other (a node in two packages) are split at the crossing.
+/// The machine as a tree of its online CPUs. Divisions that overlap (a node in two packages) are split at the intersection.
 pub(crate) fn tree(machine: &Machine) -> Part {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let mut divisions = divisions(machine);
@@ -159,7 +159,7 @@ pub(crate) fn tree(machine: &Machine) -> Part {
 pub(crate) fn without_cpus(machine: &Machine) -> impl Iterator<Item = String> {
     machine.nodes.iter().filter(|node| node.cpus.is_empty()).map(|node| {
         let memory = node.bytes.map_or("memory unknown".to_owned(), units::bytes);
-        format!("node {}, {memory}, no CPUs of its own", node.id)
+        format!("node {}, {memory}, no CPUs", node.id)
     })
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 /// A row of results: its place, and one result per column.
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
-/// Results side by side: one row per place, in the order of their first results; `cell` returns the place and column of a result. If several
-/// belong in one cell, the first is shown, and the others are left for a separate table.
+/// Results side by side: one row per place, in the order of their first results; `cell` returns the place and column of a result. If
+/// several results belong in one cell, the first is shown, and the others are left for a separate table.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
     mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
@@ -92,7 +92,7 @@ pub(crate) fn worst<'a>(
     if shown.len() < count {
         let which =
             if several { format!("the worst {each} of each kind, ") } else { "the worst ".to_owned() };
-        table.note(&format!("{which}{} of {count}; all are in the record", shown.len()));
+        table.note(&format!("{which}{} of {count}; the record contains all", shown.len()));
     }
     shown
 }

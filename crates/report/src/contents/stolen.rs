@@ -1,4 +1,4 @@
-//! Time taken from busy loops: its share, and the gaps.
+//! Time stolen from busy loops: its share, and the gaps.
 
 use record::long_gap::{Taker, TakerKind, Witness};
 use record::{Label, Measurement, Record, metrics, units};
@@ -11,7 +11,7 @@ use crate::table::{Field, Table};
 /// Causes with a column.
 const MOST_TAKERS: usize = 6;
 
-/// What took the time, in words; a column heading.
+/// The cause that used the time, in words; a column heading.
 fn taker(m: &Measurement) -> String {
     match m.labels.word(Label::Cause) {
         Some("os") => "other tasks + IRQs".to_owned(),
@@ -66,7 +66,7 @@ pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-/// The longest gaps and the latest wake-ups, and what took that time.
+/// The longest gaps and the latest wake-ups, with their causes.
 pub(crate) fn longest(record: &Record) -> Table {
     let heads = ["what", "CPU", "#time", "#uptime", "taken by", "source"];
     let mut table = Table::new("Longest gaps and wake-ups", None, heads);

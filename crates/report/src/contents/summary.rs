@@ -1,4 +1,4 @@
-//! The first screen: the machine, its distance from line speed, what costs speed, what could not be measured, and how noisy it was.
+//! The first screen: the machine, its distance from line speed, findings, missing measurements, and noise.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(crate) fn banner(record: &Record) -> Option<String> {
         return Some(format!("Imported {what} of {}: linespeed measured nothing here.", tools(import)));
     }
     (record.machine.virtualization.emulated == Some(true))
-        .then(|| "Emulated machine: no result here is a speed.".to_owned())
+        .then(|| "Emulated machine: results do not show real speeds.".to_owned())
 }
 
 /// The replacement for findings if there are none: how many rules found nothing, how many could not be checked, and at most this many of the
@@ -131,7 +131,7 @@ fn limits(machine: &Machine) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// When it was measured; for other tools' output only the day, if no more is known.
+/// The time of the measurement; for other tools' output only the day, if the time is unknown.
 fn dated(record: &Record) -> String {
     match (&record.import, record.started.strip_suffix("T00:00:00Z")) {
         (Some(_), Some(day)) => format!("dated {day}"),
@@ -149,12 +149,12 @@ fn mode(record: &Record) -> Option<&'static str> {
     })
 }
 
-/// When and by which version the record was made, and how the run ended.
+/// The time of the record, the version of linespeed, and how the run ended.
 pub(crate) fn origin(record: &Record) -> String {
     listed([Some(run(record)), Some(format!("{} {}", record.tool.name, record.tool.version))])
 }
 
-/// When the record was made, and how the run ended.
+/// The time of the record, and how the run ended.
 pub(crate) fn run(record: &Record) -> String {
     let ended = match &record.ended {
         Ended::Complete => None,
@@ -201,21 +201,20 @@ pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     range(&low, &high)
 }
 
-/// Published results of its peers: `typical 95 – 125 ns`; `with_sources`: from how many sources, and of which machines.
+/// Published results of its peers: `typical 95 – 125 ns`; `with_sources` adds the number of sources and the machines.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
     if !with_sources {
         return Some(format!("typical {range}"));
     }
-    let compared =
-        typical.compared.map(|figure| format!("{} beside ", units::figure(figure, &resource.unit)));
+    let compared = typical.compared.map(|figure| format!("{} vs. ", units::figure(figure, &resource.unit)));
     let bare = if typical.of_bare_metal { ", on bare metal" } else { "" };
     let sources = count_noun(typical.sources.len(), "source");
     Some(format!("{}typical {range} ({}, {sources}{bare})", compared.unwrap_or_default(), typical.of))
 }
 
-/// Its position relative to that.
+/// The resource's position relative to the published results.
 pub(crate) fn position(resource: &Resource) -> Option<&'static str> {
     resource.position.map(position_word)
 }
@@ -234,17 +233,17 @@ pub(crate) fn position_word(position: Position) -> &'static str {
 /// Things that could not be fully measured for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// How badly.
+    /// The degree of coverage.
     pub state: State,
     /// What.
     pub what: Vec<String>,
     /// Why.
     pub reason: String,
-    /// What would make it possible.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 
-/// What could not be fully measured: impossible, then degraded, then skipped; grouped by reason.
+/// Measurements that are not complete: impossible, then degraded, then skipped; grouped by reason.
 pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     let of_state = |state: State| {
         let items = record.coverage.iter().filter(move |item| item.state == state);
@@ -268,7 +267,7 @@ const NARROW: usize = 6;
 /// The metrics of a full run on any machine.
 const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// Whether it is from a full run, whose results take several screens.
+/// Whether the record is from a full run, whose results need several screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
     let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     let is_narrow = record.coverage.iter().filter(left_out).count() >= NARROW;
@@ -327,7 +326,7 @@ fn is_disturbed(m: &Measurement) -> bool {
     m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 
-/// How noisy it was: unreliable results, CPU use of other processes, and linespeed's own priority.
+/// Noise in one line: unreliable results, CPU use of other processes, and linespeed's own priority.
 pub(crate) fn noise_in_a_line(record: &Record) -> String {
     match noise_facts(record) {
         said if said.is_empty() => "noise: not recorded".to_owned(),

@@ -14,12 +14,12 @@ use crate::text::{clean, range};
 /// Maximum number of commands with a sentence each on one screen.
 pub(crate) const FEW: usize = 3;
 
-/// The commands of a record; `None` if the record is of something else.
+/// The commands of a record; `None` for records without alternating commands.
 pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
     record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
 }
 
-/// Which is faster, and what bounds each, for the top of a page; empty if the record is of something else.
+/// The faster command and what limits each, for the top of a page; empty for records without alternating commands.
 pub(crate) fn verdict(record: &Record) -> Block {
     let mut parts = Vec::new();
     if let Some(turns) = find_turns(record) {
@@ -92,7 +92,7 @@ fn ends(time: &Measurement) -> Vec<RunEnd> {
     time.detail.get(detail::ENDS).unwrap_or_default()
 }
 
-/// The mean and the standard deviation in the same unit, as hyperfine has them: `101 ± 0.96 ms`.
+/// The mean and the standard deviation in the same unit, as in hyperfine: `101 ± 0.96 ms`.
 fn mean(time: &Measurement) -> String {
     let mean = time.summary.mean.unwrap_or(time.summary.median);
     let whole = seconds(mean);

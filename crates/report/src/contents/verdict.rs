@@ -93,11 +93,11 @@ fn of_layers(record: &Record) -> String {
     match (worst, open.len()) {
         (Some(step), _) => format!("{}: {}{noisy}", capitalized(&step.what.to_string()), layers::said(step)),
         (None, 0) => format!("No two layers could be compared{noisy}"),
-        (None, open) => format!("No cost is certain: {} not resolved{noisy}", count_noun(open, "step")),
+        (None, open) => format!("No cost was resolved in {}{noisy}", count_noun(open, "step")),
     }
 }
 
-/// Which of several commands is faster; for one command, what bounds it.
+/// The faster of several commands; for one command, what limits it.
 fn of_command(record: &Record) -> String {
     let compared = find_turns(record)
         .and_then(|turns| turns.commands.iter().find_map(|one| one.against_first.as_ref()))
@@ -109,7 +109,7 @@ fn of_command(record: &Record) -> String {
     compared.or_else(bound).unwrap_or_else(|| "What limits the command is unknown".to_owned())
 }
 
-/// Which headlines are outside the typical range, and the number of findings.
+/// Headlines outside the typical range, and the number of findings.
 fn of_machine(record: &Record) -> String {
     let diagnosis = &record.diagnosis;
     let names = |is: &dyn Fn(&Resource) -> bool| {
@@ -123,11 +123,11 @@ fn of_machine(record: &Record) -> String {
         _ if record.measurements.is_empty() => "nothing measured".to_owned(),
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
         _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
-        _ if !typical.is_empty() => format!("{typical} as fast as typical"),
+        _ if !typical.is_empty() => format!("{typical} at typical speed"),
         Some((name, share)) => {
             format!("{name} at {} of the best measured here", units::percent_to(share, 2))
         }
-        None => "no published results for such a machine".to_owned(),
+        None => "no published results for similar machines".to_owned(),
     };
     let found = match diagnosis.findings.iter().map(|finding| finding.severity).max() {
         None => "no findings".to_owned(),
@@ -141,7 +141,7 @@ fn of_machine(record: &Record) -> String {
     format!("{}: {stand}; {found}", subject.unwrap_or("this machine"))
 }
 
-/// The headline farthest from this machine's best, if worth reporting, and its share of that.
+/// The headline farthest below this machine's best result, if worth reporting, and its share of the best result.
 fn farthest(record: &Record) -> Option<(&str, f64)> {
     let share = |resource: &Resource| {
         let share = resource.delivered / resource.ceiling?;

@@ -43,7 +43,7 @@ pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
 
 const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
 
-/// Wake-ups of which only minimum, average and maximum are known: one row per place, at most `most`.
+/// Wake-ups with only a known minimum, average and maximum: one row per place, at most `most`.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
     let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);

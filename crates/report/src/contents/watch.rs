@@ -1,4 +1,4 @@
-//! A saved recording: what it was bound by in each stretch, its curves, which processes used the CPUs, what a service waited for.
+//! A saved recording: the limiting cause of each stretch, curves, processes that used the CPUs, and waits of a service.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const WORTH: f64 = 0.01;
 /// Maximum number of nodes with a line each.
 const NODES: usize = 4;
 
-/// What a whole recording was bound by, in a sentence: each verdict's share of the time, the largest first.
+/// The limiting causes of a whole recording, in a sentence: each verdict's share of the time, the largest first.
 pub(crate) fn summary(watch: &Watch) -> String {
     let all = watch.judged_seconds().max(1e-9);
     let shares: Vec<String> = watch
@@ -37,14 +37,14 @@ pub(crate) fn summary(watch: &Watch) -> String {
     let below = describe_below(services(watch).map(|service| service.below).max().unwrap_or(0));
     let of = if watch.of.is_empty() { String::new() } else { format!("{}{below} for ", watch.of) };
     let bound = match shares.as_slice() {
-        [] => "The kernel reports too little to show what it was bound by.".to_owned(),
+        [] => "The kernel reports too little to determine the bottleneck.".to_owned(),
         shares => format!("Bound by: {}.", shares.join(", ")),
     };
     let ended = ended(watch).map(|ended| format!("{ended} ")).unwrap_or_default();
     format!("Observed {of}{}. {ended}{bound}", duration(watch.seconds()))
 }
 
-/// What it saw of the processes that were named.
+/// The recorded data of the selected processes.
 fn services(watch: &Watch) -> impl Iterator<Item = &Service> {
     watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref())
 }
@@ -54,14 +54,14 @@ fn end(watch: &Watch) -> f64 {
     watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds)
 }
 
-/// The note that the observed processes have ended, and after how long.
+/// The note that the observed processes have exited, and the time until then.
 pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     let seconds = services(watch).map(|service| service.seconds).sum();
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
     match services(watch).map(|service| service.ended).max().unwrap_or(0) {
         0 => None,
-        1 => Some(text!("It ended after {after}.", after)),
-        _ => Some(text!("All of them ended after {after}.", after)),
+        1 => Some(text!("The process ended after {after}.", after)),
+        _ => Some(text!("All processes ended after {after}.", after)),
     }
 }
 
@@ -99,7 +99,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of", by.name(), percent(share)));
-    let bound = capitalized(&bound.unwrap_or_else(|| "not bound by anything known for".to_owned()));
+    let bound = capitalized(&bound.unwrap_or_else(|| "bottleneck unknown for".to_owned()));
     format!("{from} to {to} UTC: {bound} {}", duration(stretch.to - stretch.all.at))
 }
 
@@ -189,7 +189,7 @@ fn delay(interval: &Interval) -> Option<f64> {
     interval.run_queue_delay.map(|delay| delay / interval.seconds.max(1e-9))
 }
 
-/// A curve: its name, and what an interval has of it.
+/// A curve: its name, and its value in an interval.
 type Curve = (&'static str, fn(&Interval) -> Option<f64>);
 const TIMES: [Curve; 5] = [
     ("user", |i| Some(i.times.share(i.times.user))),
@@ -209,14 +209,14 @@ fn from_zero(label: &str, unit: &'static str) -> Axis {
 }
 
 fn latency_axis() -> Axis {
-    Axis::new("a load from memory", Scale::Linear, "ns")
+    Axis::new("load latency", Scale::Linear, "ns")
 }
 
 fn clock_axis() -> Axis {
     Axis::new("clock", Scale::Linear, "Hz")
 }
 
-/// The curves: what the CPUs did, the service's threads, memory, the clock, pressure, the run queue.
+/// The curves: CPU times, the service's threads, memory, the clock, pressure, the run queue.
 fn charts(lines: &Lines) -> Vec<Chart> {
     let watch = lines.watch;
     let has_blocked = services(watch).any(|service| service.states.contains_key("blocked"));
@@ -233,7 +233,7 @@ fn charts(lines: &Lines) -> Vec<Chart> {
         |node: &u32| lines.line(format!("node {node}"), |i| i.probe.as_ref()?.latency_ns.get(node).copied());
     let mut memory: Vec<Series> = match nodes.len() {
         2..=NODES => nodes.iter().map(of_node).collect(),
-        0 | 1 => vec![lines.line("a load", highest_latency)],
+        0 | 1 => vec![lines.line("load latency", highest_latency)],
         _ => vec![lines.line("the slowest node", highest_latency)],
     };
     let reference = reference(watch);
@@ -244,7 +244,7 @@ fn charts(lines: &Lines) -> Vec<Chart> {
     let waiting = worth(lines, [("waiting for a CPU", delay)]);
     let all = [
         lines.chart("Threads of the service", from_zero("threads", "threads"), worth(lines, states)),
-        lines.chart("What the CPUs did", from_zero("share of all CPUs", "share"), worth(lines, TIMES)),
+        lines.chart("CPU time by mode", from_zero("share of all CPUs", "share"), worth(lines, TIMES)),
         lines.chart("Memory latency (probe)", latency_axis(), memory),
         lines.chart("Core clock", clock_axis(), clock),
         lines.chart("Pressure", from_zero("share of the time", "share"), worth(lines, PRESSURE)),
@@ -306,7 +306,7 @@ const FIGURES: [FigureOf; 13] = [
 
 /// The results of the whole recording, with the minimum and maximum over its moments.
 fn figures(watch: &Watch) -> Table {
-    let mut table = Table::new("Over the whole recording", None, ["result", "#mean", "#least", "#most"]);
+    let mut table = Table::new("Over the whole recording", None, ["result", "#mean", "#min", "#max"]);
     let Some(whole) = watch.whole() else { return table };
     for (name, unit, of) in FIGURES {
         let show = |value: f64| match unit {
@@ -334,14 +334,14 @@ fn figures(watch: &Watch) -> Table {
     table
 }
 
-/// Which processes used the CPUs: processes, or threads of the selected ones.
+/// The CPU time of processes, or of threads of the selected processes.
 fn who(watch: &Watch) -> Table {
     let seconds = watch.seconds().max(1e-9);
     let share = |of: f64| format!("{:.1}", of / seconds * 100.0);
     let mut table;
     if watch.of.is_empty() {
         let heads = ["#PID", "name", "#CPU %", "#sys %", "#threads", ""];
-        table = Table::new("Which processes used the CPUs", None, heads);
+        table = Table::new("Processes with the most CPU time", None, heads);
         for one in table.first(watch.processes.iter().collect(), MOST_SHOWN) {
             let real_time = if one.real_time { "real-time" } else { "" };
             table.row(vec![
@@ -373,12 +373,12 @@ fn who(watch: &Watch) -> Table {
     table
 }
 
-/// What threads waited for, and how often: of a service, or of the busiest processes.
+/// The causes and frequency of waits of threads, of a service or of the busiest processes.
 fn waits(watch: &Watch) -> Table {
     let whole = watch.whole().unwrap_or_default().interval;
     let (title, waits, looks) = match &whole.service {
-        Some(service) => ("What its threads waited for", &service.waits, service.looks),
-        None => ("What threads of the busiest processes waited for", &whole.waits, whole.looks),
+        Some(service) => ("Wait reasons of the threads", &service.waits, service.looks),
+        None => ("Wait reasons of threads in the busiest processes", &whole.waits, whole.looks),
     };
     let mut table = Table::new(title, None, ["waiting for", "#threads", "#share", "#repeatedly"]);
     let all: u64 = waits.values().map(|waits| waits.threads).sum();
@@ -403,9 +403,9 @@ fn waits(watch: &Watch) -> Table {
     table
 }
 
-/// How the threads of a service spent their time.
+/// The states of a service's threads.
 fn states(watch: &Watch) -> Table {
-    let mut table = Table::new("What the service's threads did", None, ["state", "#time", "#threads"]);
+    let mut table = Table::new("Thread time by state", None, ["state", "#time", "#threads"]);
     let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };
     for (state, words, _) in listed_states(|state| service.states.get(state).copied()) {
         let Some(seconds) = service.states.get(state) else { continue };

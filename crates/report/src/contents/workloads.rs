@@ -175,16 +175,16 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         && conditions::is_disturbed(record)
     {
         table.note(
-            "throughput is per wall-clock time, including time taken by other processes; IPC uses \
+            "throughput is per wall-clock time, including time used by other processes; IPC uses \
              only the thread's CPU time",
         );
     }
     if said && unsaid {
-        table.note("no number of threads: the record does not show how many ran");
+        table.note("no number of threads: the record does not contain it");
     }
     if again > 0 {
         table.note(&format!(
-            "{} of one thread from scaling not shown (--json has them)",
+            "{} from single-threaded scaling runs not shown (see --json)",
             count_noun(again, "result")
         ));
     }
@@ -262,7 +262,7 @@ mod tests {
             ["aes 1 16 B 133 M/s", "aes 1 8 KiB 143 M/s", "aes 32 8 KiB 4.58 G/s", "bc 24.6 s 24.1 s"]
         );
         assert!(record.measurements.iter().all(|m| table.shown.has(m)));
-        assert_eq!(table.remarks[0], "no number of threads: the record does not show how many ran");
+        assert_eq!(table.remarks[0], "no number of threads: the record does not contain it");
     }
 
     #[test]
@@ -317,6 +317,6 @@ mod tests {
         steps.add(&record.measurements[2]);
         let table = workloads(&record, &steps);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.remarks[0], "1 result of one thread from scaling not shown (--json has them)");
+        assert_eq!(table.remarks[0], "1 result from single-threaded scaling runs not shown (see --json)");
     }
 }

@@ -87,7 +87,7 @@ fn percent(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
 }
 
-/// Those between the ends are omitted if the scale is too short for all.
+/// Labels between the ends are omitted if the scale is too short for all.
 fn tick(at: f64) -> &'static str {
     if BETWEEN.contains(&at) { "at between" } else { "at" }
 }
@@ -95,7 +95,7 @@ fn tick(at: f64) -> &'static str {
 /// Positions at which a label has room on both sides of its line.
 const BETWEEN: std::ops::Range<f64> = 0.06..0.94;
 
-/// Centred below its line, but within the scale.
+/// Centered below its line, but within the scale.
 fn below(at: f64) -> String {
     let before = match at {
         _ if BETWEEN.contains(&at) => 50,

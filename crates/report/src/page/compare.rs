@@ -8,7 +8,7 @@ use super::{Section, prose};
 use crate::contents::curves::overlaid;
 use crate::contents::{Block, Part, compare, watch};
 
-/// The answer, and what is compared.
+/// The answer and the compared records.
 pub(super) fn header(c: &Comparison) -> Markup {
     html! {
         @if let Some(gate) = &c.gate { p class="lead" { strong { (prose(&gate.says)) } } }
@@ -29,7 +29,7 @@ pub(super) fn sections(c: &Comparison, records: &[&Record]) -> Vec<Section> {
     let named = few.iter().enumerate().map(|(index, record)| (compare::label(c, index), *record));
     let named: Vec<_> = named.collect();
     let curves = overlaid(&named).into_iter().chain(watch::overlaid(&named)).map(Part::Chart);
-    let speed = Block::new("Which is faster at what", None, vec![Part::Bars(compare::forest(c))]);
+    let speed = Block::new("Relative speed", None, vec![Part::Bars(compare::forest(c))]);
     let curves = Block::new("Curves", None, curves.collect());
     let mut sections = vec![block_section("speed", &speed, ""), block_section("curves", &curves, "")];
     let parts = blocks.iter().enumerate();

@@ -19,7 +19,8 @@ use crate::terminal::is_scale;
 use crate::text::keep_units;
 use record::phrase::count_noun;
 
-/// Maximum number of rows of a table of CPUs; with more, only the worst are shown. All are in the tables at the end of the page.
+/// Maximum number of rows of a table of CPUs; with more, only the worst are shown. The tables at the end of the page contain all
+/// rows.
 const MOST: usize = 12;
 /// Room on the page.
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
@@ -90,7 +91,8 @@ impl Figures {
         is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
-    /// A section for each kind of result: its description, then its charts, maps and tables; and whether it was requested on its own.
+    /// A section for each kind of result: its description, then its charts, maps and tables; and whether only this kind was
+    /// requested.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
             let layers =
@@ -182,7 +184,7 @@ pub(super) fn facts(section: &crate::contents::Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
 
-/// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
+/// A chart, drawn for desktops and for phones; the style sheet shows one of the two.
 fn drawing(chart: &Chart, id: &str) -> Markup {
     html! {
         figure {
@@ -242,7 +244,7 @@ fn metrics_of(record: &Record) -> Vec<&str> {
     record.measurements.iter().map(|m| m.metric.name()).filter(|metric| seen.insert(*metric)).collect()
 }
 
-/// What a metric means.
+/// The explanation of a metric.
 fn explained(metric: &str) -> Option<Term> {
     let mut all = Group::metrics().entries.into_iter();
     all.find(|(name, _)| *name == metric).map(|(name, text)| Term::parse(name, "Metrics", text))
@@ -264,7 +266,7 @@ fn rule_entry(rule: &str) -> Option<&'static Term> {
     ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
 
-/// A link to where a rule is explained; its words alone where it is not.
+/// A link to the explanation of a rule; just the words if there is none.
 pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
     html! { @if rule_entry(rule).is_some() { (link(&rule_id(rule), words)) } @else { (words) } }
 }

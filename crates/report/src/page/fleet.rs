@@ -1,5 +1,5 @@
-//! A fleet as a page: the slow machines and why they are slow, a coloured table of each class, the distributions of its results. Slow machines
-//! come first, then those farthest from the median.
+//! A fleet as a page: the slow machines and their causes, and for each class a colored table and the distributions of its results. Slow
+//! machines come first, then the machines farthest from the median.
 
 use maud::{Markup, html};
 use record::fleet::{Class, Family, Fleet, MachineRow};
@@ -33,7 +33,7 @@ pub(super) fn sections(of: &Fleet) -> Vec<Section> {
     sections
 }
 
-/// Which results have a column, by index in the class.
+/// The results with a column, by index in the class.
 fn columns(class: &Class) -> Vec<usize> {
     let scale = |at: &usize| class.figures.get(*at).and_then(|figure| figure.scale).unwrap_or(0.0);
     let of_family = Family::ALL.iter().flat_map(|family| {
@@ -63,8 +63,8 @@ fn class_section(number: usize, class: &Class) -> Markup {
         @if let Some(camp) = fleet::describe_camp(class) { p { "Group of " (camp) "." } }
         @if let Some(note) = &class.note { p { (prose(note)) } }
         p class="quiet" {
-            "Speed difference from the median of " (count_noun(class.machines, "machine")) " in percent; marked machines are slow. Click a column head to sort. "
-            @if rows.len() > shown.len() { "Shown: the " (shown.len()) " farthest from the median; --csv has all. " }
+            "Speed difference from the median of " (count_noun(class.machines, "machine")) " in percent; marked machines are slow. Click a column heading to sort. "
+            @if rows.len() > shown.len() { "Shown: the " (shown.len()) " farthest from the median; --csv lists all. " }
         }
         (table(number, class, &columns, shown))
         div class="flow" {
@@ -141,7 +141,7 @@ fn cell(class: &Class, row: &MachineRow, at: usize) -> Markup {
     html! { td class=(shade) title=(figure(cell.value, unit)) { (format!("{off:+.1}")) } }
 }
 
-/// How many machines of a class have each value of a result; slow ones are marked.
+/// The distribution of a result over the machines of a class; slow machines are marked.
 fn histogram(class: &Class, at: usize) -> Option<Chart> {
     let known = class.figures.get(at)?;
     let of = |row: &MachineRow| row.cells.get(at).copied().flatten().map(|cell| cell.value);

@@ -1,5 +1,5 @@
-//! A matrix as a table of shaded cells (slower is darker) with its legend. In a large one, cells are too small for values, which are in another
-//! table.
+//! A matrix as a table of shaded cells (slower is darker) with its legend. In a large matrix, cells are too small for values, which are
+//! shown in another table.
 
 use maud::{Markup, html};
 
@@ -34,7 +34,8 @@ pub(super) fn draw(heat: &Heat) -> Markup {
     }
 }
 
-/// The names of columns and rows, and the cells. `written`: with names and values, not only those of groups.
+/// The names of columns and rows, and the cells. `written` includes the values and all names, not just the names of
+/// groups.
 fn cells(heat: &Heat, written: bool) -> Markup {
     let (across, down) = (groups(&heat.columns), groups(&heat.rows));
     let leading = usize::from(down.len() > 1) + usize::from(written);
@@ -74,13 +75,13 @@ fn cells(heat: &Heat, written: bool) -> Markup {
     }
 }
 
-/// Neighbours that belong together; a single group if every group has one member.
+/// Neighbors that belong together; a single group if every group has only one member.
 fn groups(heads: &[Head]) -> Vec<&[Head]> {
     let groups: Vec<&[Head]> = heads.chunk_by(|a, b| a.group == b.group).collect();
     if groups.iter().all(|group| group.len() == 1) { vec![heads] } else { groups }
 }
 
-/// What the shades mean.
+/// The meaning of the shades.
 fn legend(heat: &Heat) -> Markup {
     html! {
         ul class="legend" {

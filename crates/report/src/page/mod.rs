@@ -1,5 +1,5 @@
-//! A record as one HTML page: no external references, and no script except one that sorts tables; it opens from a mail, prints, supports light
-//! and dark, and is readable on a phone.
+//! A record as one HTML page, without external references and without scripts other than one that sorts tables. The page can be opened from
+//! a mail and printed, supports light and dark mode, and is readable on a phone.
 
 mod bars;
 mod compare;
@@ -20,7 +20,7 @@ use crate::text::{clean, clean_page, cut, keep_units};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Sorts a table by the clicked column heading. A page works without it.
+/// Sorts a table by the clicked column heading. Pages also work without this script.
 const SCRIPT: &str = include_str!("sort.js");
 
 /// Whatever the strings from the machine contain, nothing may be loaded, and nothing may run except the script with this SHA-256.
@@ -30,12 +30,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Maximum length of the verdict in a window title.
 const TITLE: usize = 120;
 
-/// The whole page of a record: the verdict, what was asked for, the headlines, what costs speed, the evidence, and what could not be seen.
+/// The complete page of a record: the verdict, the requested results, the headlines, the findings, the evidence, and missing measurements.
 pub fn html(record: &Record) -> String {
     of_record(record, &[], None)
 }
 
-/// The same with what the documents of a reference machine claim, of a record that `linespeed show` takes a name for, where there is one.
+/// The same page with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record, if
+/// any.
 pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
     // Without results the inventory is the answer.
@@ -67,7 +68,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
         let parts = contents::plan::blocks(plan).into_iter().flat_map(|block| block.parts);
         std::iter::once(Part::Says(plan.summary.to_string())).chain(parts)
     });
-    let plan = Block::new("Layout of the program", None, parts.collect());
+    let plan = Block::new("Program placement", None, parts.collect());
     sections.extend([
         summary::resources(record, &figures),
         findings,
@@ -138,7 +139,7 @@ fn section(id: &str, title: &str, inside: Markup) -> Section {
     Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }
 
-/// A page around its contents: the command that makes such a page, and the answer in a sentence.
+/// A page around its contents, with the command that creates such a page, and the answer in a sentence.
 fn page((command, says): (&str, &str), tool: &Tool, below: &Markup, sections: &[Section]) -> String {
     let sections: Vec<&Section> = sections.iter().filter(|section| !section.inside.0.is_empty()).collect();
     let page = html! {
@@ -174,7 +175,7 @@ fn page((command, says): (&str, &str), tool: &Tool, below: &Markup, sections: &[
                     }
                 }
                 @if command == FLEET { script { (PreEscaped(SCRIPT)) } }
-                footer { "Made by " (tool.name) " " (tool.version) ". Self-contained: loads nothing." }
+                footer { "Made by " (tool.name) " " (tool.version) ". Self-contained: loads no external resources." }
             }
         }
     };

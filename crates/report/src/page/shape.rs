@@ -15,7 +15,7 @@ const MEMBERS: usize = 16;
 /// Shorter lists of CPUs stay on one line.
 const UNBROKEN: usize = 30;
 
-/// The drawing, and how CPU numbers map to packages.
+/// The drawing, and the mapping of CPU numbers to packages.
 pub(super) fn section(machine: &Machine) -> Section {
     let root = tree(machine);
     let wide = root.cpus.len() > WIDE;
@@ -33,7 +33,7 @@ pub(super) fn section(machine: &Machine) -> Section {
             ul class="plain" { @for fact in &packages { li { b { (fact.key) } ": " (fact.value) } } }
         }
     };
-    super::section("shape", "The machine's shape", all)
+    super::section("shape", "Machine topology", all)
 }
 
 fn inside(part: &Part, wide: bool) -> Markup {

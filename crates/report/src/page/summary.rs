@@ -1,4 +1,4 @@
-//! The top of the page: what the terminal's first screen shows.
+//! The top of the page, with the contents of the terminal's first screen.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const COMMAND: usize = 200;
 /// Maximum number of links from a finding to its results.
 const PLACES: usize = 3;
 
-/// The lines below the verdict: the machine, what was run, and when.
+/// The lines below the verdict: the machine, the command, and the time.
 pub(super) fn header(record: &Record) -> Markup {
     // That other tools measured is no alarm.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
@@ -71,7 +71,7 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     section("line-speed", "How far from line speed", inside)
 }
 
-/// The result measured like the published ones, if it is a different one.
+/// The result measured like the published ones, if it is a different result.
 fn compared(resource: &Resource) -> Option<f64> {
     resource.typical.as_ref().and_then(|typical| typical.compared)
 }
@@ -161,7 +161,7 @@ fn finding_id(number: usize) -> String {
     format!("finding-{}", number + 1)
 }
 
-/// What costs speed, the worst first.
+/// The findings, the worst first.
 pub(super) fn findings(record: &Record, figures: &Figures, shown_by: Option<&str>) -> Section {
     let findings = &record.diagnosis.findings;
     let inside = html! {
@@ -213,7 +213,7 @@ fn found(
         p class="quiet" { "More: " code { (finding::explain_command(finding)) } " (" (rule_link(&finding.rule, "here")) ")" }
         @if !(others.is_empty() && finding.evidence.is_empty() && finding.undo.is_empty()) {
             details {
-                summary { (if others.is_empty() { "Evidence" } else { "More to do, and evidence" }) }
+                summary { (if others.is_empty() { "Evidence" } else { "More remedies, and evidence" }) }
                 @for remedy in others { (advice("Do", remedy)) }
                 @for undo in &finding.undo { (advice("Undo", undo)) }
                 ul {
@@ -248,7 +248,7 @@ fn advice(word: &str, remedy: &Remedy) -> Markup {
     }
 }
 
-/// What could not be measured.
+/// The missing measurements.
 pub(super) fn unseen(record: &Record) -> Section {
     let items = summary::unseen(record);
     let inside = html! {

@@ -1,4 +1,4 @@
-//! A table as one of the page.
+//! A table as part of the page.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::text::width;
 
 /// Columns of a table that fit on paper.
 const PAPER: usize = 20;
-/// Maximum width of a table on a phone, in letters; a wider one indicates that it scrolls.
+/// Maximum width of a table on a phone, in letters; wider tables show a hint that they scroll.
 const PHONE: usize = 40;
 /// Minimum length at which a text cell may wrap; shorter ones stay on one line.
 const LONG: usize = 28;

@@ -5,7 +5,7 @@ use record::date;
 
 use super::Exposition;
 
-/// The outcome of a check; `time`: when it was made, as in records.
+/// The outcome of a check; `time` is the time of the check, as in records.
 pub fn check(check: &Check, time: &str) -> String {
     let mut text = Exposition::default();
     let known = check.outcome != Outcome::OtherClass;

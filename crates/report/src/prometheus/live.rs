@@ -5,7 +5,7 @@ use record::live::{Interval, Sampled};
 
 use super::Exposition;
 
-/// What user-mode samples wait for, if some could be read.
+/// The waits shown by user-mode samples, if any could be read.
 fn shares(sampled: Option<&Sampled>) -> Vec<(&'static str, f64)> {
     let read = sampled.filter(|sampled| sampled.decoded() > 0);
     read.map_or(Vec::new(), |seen| {

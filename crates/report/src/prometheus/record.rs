@@ -118,7 +118,7 @@ fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     }
 }
 
-/// A label's name: another version's may hold anything.
+/// A label's name; names from another version may contain anything.
 fn label_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("label_{plain}") }

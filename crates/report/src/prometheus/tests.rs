@@ -1,4 +1,4 @@
-//! The text is compared with its grammar: what node_exporter refuses costs all of a file.
+//! Tests the text against the grammar, because a single error makes node_exporter reject a whole file.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The answer of a run on one screen: verdict, headlines, worst findings, what could not be measured, noise, machine, and where the rest is.
+//! The answer of a run on one screen: verdict, headlines, worst findings, missing measurements, noise, machine, and a pointer to the rest.
 
 use record::diagnosis::{Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
@@ -49,7 +49,7 @@ fn conditions_and_machine(screen: &mut Screen, record: &Record) {
     origin(screen, record);
 }
 
-/// How noisy it was, and whether the machine was quieted for it.
+/// The noise of the run, and whether the machine was quieted for it.
 pub(super) fn noise(screen: &mut Screen, record: &Record) {
     screen.short(NOISE, "", "  ", summary::noise_in_a_line(record));
     if let Some(quiet) = conditions::quiet(&record.conditions) {
@@ -57,17 +57,18 @@ pub(super) fn noise(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// When and by which version it was measured. How the run ended is never truncated: without room, the version is omitted.
+/// The time and the version of the measurement, and how the run ended, which is never truncated: if there is no room, the
+/// version is omitted.
 pub(super) fn origin(screen: &mut Screen, record: &Record) {
     let whole = summary::origin(record);
     let fits = !screen.is_terminal() || width(&clean(&whole)) <= screen.width();
     screen.paragraph(&[], Tone::Quiet, if fits { whole } else { summary::run(record) });
 }
 
-/// Lines of the footer below the findings: noise, machine, run, and where the rest is.
+/// Lines of the footer below the findings: noise, machine, run, and a pointer to the rest.
 const BELOW: usize = NOISE + MACHINE + 2;
 
-/// As many of the worst findings as fit, what could not be measured, noise, machine, and where the rest is.
+/// As many of the worst findings as fit, missing measurements, noise, machine, and a pointer to the rest.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let lost = lost(record);
     let room = screen.left(usize::from(!lost.is_empty()) + BELOW);
@@ -77,7 +78,8 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
     more(screen, record, shown_by, shown);
 }
 
-/// Where the rest is: in the record, or, if none was saved, in the same run with `--all`; `shown`: number of findings shown.
+/// A pointer to the rest: the record or, if none was saved, the same run with `--all`; `shown` is the number of findings
+/// shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
     // Who reads it in a comment has no such file.
     if !screen.is_terminal() {
@@ -98,7 +100,8 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     screen.more(&longest(lines.into_iter(), |line| width("More: ") + width(line) <= screen.width()));
 }
 
-/// What could not be measured and why, in at most this many lines; for the others, their number and the command that shows them.
+/// Missing measurements with their reasons, in at most this many lines; for the others, their number and the command that shows
+/// them.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
         return;
@@ -200,7 +203,7 @@ fn lost(record: &Record) -> Vec<(String, String)> {
         impossible.into_iter().map(|group| (join_most(&group.what, usize::MAX), group.reason)).collect();
     let limited: usize =
         others.iter().filter(|group| group.state == State::Degraded).map(|group| group.what.len()).sum();
-    lost.extend((limited > 0).then(|| (format!("{limited} measured in part"), String::new())));
+    lost.extend((limited > 0).then(|| (format!("{limited} partly measured"), String::new())));
     lost
 }
 

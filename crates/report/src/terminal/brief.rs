@@ -43,7 +43,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
     answer::foot(screen, record, shown_by);
 }
 
-/// The overhead of each layer: the layers, the cost of each step between them, and what that shows about published conclusions.
+/// The overhead of each layer: the layers, the cost of each step between them, and the verdicts on published conclusions.
 pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     answer::begin(screen, record);
@@ -61,7 +61,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     for step in overhead().flat_map(|overhead| &overhead.steps).take(ROWS) {
         steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
     }
-    let mut claims = Table::new("", None, ["published conclusion", "here"]);
+    let mut claims = Table::new("", None, ["published conclusion", "verdict"]);
     for claim in overhead().flat_map(|overhead| &overhead.claims).take(ROWS) {
         claims.row([claim.claim.to_string(), answered(claim)].map(fitted).to_vec());
     }
@@ -78,7 +78,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     answer::foot(screen, record, shown_by);
 }
 
-/// Which is faster, by how much, and why.
+/// The faster record, the size of the difference, and the reasons.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
     // Of recordings the tables are short, and are the answer.
     if is_of_watches(c) {

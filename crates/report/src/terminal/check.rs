@@ -8,9 +8,9 @@ use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
 
-/// The length of a line that node-problem-detector keeps and a terminal shows.
+/// Maximum length of a line that node-problem-detector keeps and a terminal shows.
 const WIDEST: usize = 80;
-/// The hint where to find the rest.
+/// The hint at the option that shows the rest.
 const MORE: &str = ": -v";
 /// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
 const WIDEST_VALUE: usize = 28;

@@ -1,4 +1,4 @@
-//! The widths of a table's columns, and which of them fit.
+//! The widths of a table's columns, and the columns that fit.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ enum Words {
     Broken,
 }
 
-/// As much of a table as fits `room` columns, with the widths of its columns; `None` if that is not a table.
+/// The part of a table that fits into `room` columns, with the widths of its columns; `None` if the table does not fit.
 pub(super) fn fitting(table: &Table, room: usize) -> Option<(Cow<'_, Table>, Vec<usize>)> {
     for heads in [Heads::Whole, Heads::Wrapped] {
         let mut shown = Some(Cow::Borrowed(table));

@@ -9,7 +9,7 @@ use super::screen::Screen;
 use crate::contents::{self, compare};
 use crate::paint::Tone;
 
-/// Whether a gate was passed, and what failed it.
+/// Whether a gate was passed, and the failures.
 pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> String>) {
     let tone = if gate.passed { Tone::Better } else { Tone::Serious };
     screen.paragraph(&[], tone, &gate.says);
@@ -19,7 +19,7 @@ pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> St
     screen.blank();
 }
 
-/// Which is faster, by how much and why, and what is compared.
+/// The faster record, the size of the difference and the reasons, and the compared records.
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {

@@ -8,7 +8,7 @@ use super::screen::Screen;
 use crate::contents::fleet;
 use crate::paint::Tone;
 
-/// First the slow machines and why they are slow, then the classes, then what could not be compared.
+/// The slow machines and their causes, then the classes, then machines that could not be compared.
 pub fn fleet(screen: &mut Screen, of: &Fleet, all: bool) {
     screen.begin_answer(all);
     screen.paragraph(&[], Tone::Strong, fleet::title(of));

@@ -12,7 +12,7 @@ const BESIDE: usize = 72;
 /// Columns of a sparkline.
 const SPARK: (usize, usize) = (8, 60);
 
-/// The results over time, what changed, and what was left out.
+/// The results over time, changes, and omissions.
 pub fn history(screen: &mut Screen, of: &History, all: bool) {
     screen.begin_answer(all);
     screen.paragraph(&[], Tone::Strong, history::title(of));

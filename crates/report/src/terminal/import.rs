@@ -28,7 +28,8 @@ impl Kept {
     }
 }
 
-/// The imported data on one screen: the machines, the recognised output, the first results, and where the records are. Above it, with `all`,
+/// The imported data on one screen: the machines, the recognized output, the first results, and the locations of the
+/// records. Above it, with `all`,
 /// every result and line, including those that were not understood; otherwise the caller shows their number.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
@@ -119,7 +120,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     }
 }
 
-/// For several machines: the description of each, what was recognised, and where its record is.
+/// For several machines: the description of each, the recognized output, and the location of its record.
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(ROWS) {
         let Some(import) = &record.import else { continue };
@@ -154,7 +155,7 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
     // Each record of a text has what nobody understood of it.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
-        let title = format!("Not recognised: {}", count_noun(lines.lines, "line"));
+        let title = format!("Not recognized: {}", count_noun(lines.lines, "line"));
         let examples = lines.examples.iter().map(|line| format!("{}: {}", line_of(line), line.says));
         report::block(screen, &Block::items(&title, examples), false);
         let more = lines.lines.saturating_sub(lines.examples.len() as u64);

@@ -19,7 +19,7 @@ pub fn inventory(screen: &mut Screen, record: &Record) {
         screen.facts(&section.facts, "", at, usize::MAX);
     }
     if sections.is_empty() {
-        screen.line(&[Span::plain("No facts of this machine in the record.")]);
+        screen.line(&[Span::plain("The record contains no facts about this machine.")]);
     }
 }
 

@@ -70,11 +70,11 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let of = like
         .design
         .clone()
-        .unwrap_or_else(|| "unknown machine: no published results of its processor".to_owned());
+        .unwrap_or_else(|| "unknown machine: no published results for its processor".to_owned());
     let guest = if like.guest { ", as a guest" } else { "" };
     screen.paragraph(&[], Tone::Strong, format!("{of}{guest}: {}.", answer(like)));
     if let Some(others) = like.among {
-        screen.say(format!("among {} of such machines", count_noun(others, "record")));
+        screen.say(format!("among {} of similar machines", count_noun(others, "record")));
     }
     let mut fields = ROWS.to_vec();
     fields.extend(like.among.map(|_| AMONG));
@@ -98,7 +98,7 @@ pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
     let (low, high) = passport.interval.unwrap_or_default();
     let ratio = passport.clock_ratio.unwrap_or_default();
-    let clock = format!("clock {ratio:.3} [{low:.3}, {high:.3}] of {baseline}'s");
+    let clock = format!("clock ratio {ratio:.3} [{low:.3}, {high:.3}] to {baseline}");
     match passport.outcome {
         Comparable::Comparable => format!("comparable: {of}{clock}"),
         Comparable::Convertible => {

@@ -78,7 +78,11 @@ pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], 
             format!("More: --all ({apart} not comparable with a default run)"),
         );
     }
-    screen.paragraph(&[], Tone::Quiet, "Show one: linespeed reference NAME. Compare this machine with one: linespeed compare . reference:NAME");
+    screen.paragraph(
+        &[],
+        Tone::Quiet,
+        "Show a machine: linespeed reference NAME. Compare with it: linespeed compare . reference:NAME",
+    );
 }
 
 const LISTED: [Field<Listed>; 7] = [
@@ -99,7 +103,7 @@ fn seconds(seconds: f64) -> String {
 
 /// `linespeed list`: each measurement with its duration, memory and availability here.
 pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
-    let mut table = Table::with_fields("What can be measured here", None, &LISTED);
+    let mut table = Table::with_fields("Available measurements", None, &LISTED);
     listed.iter().for_each(|one| table.item(&LISTED, one));
     let sum = |depth: usize| format!("{:.1} s", listed.iter().map(|one| one.seconds[depth]).sum::<f64>());
     table.row(vec!["all".to_owned(), sum(0), sum(1), "-".to_owned(), sum(3)]);
@@ -118,7 +122,7 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     screen.paragraph(
         &[],
         Tone::Quiet,
-        "Maximum time and memory on an idle machine, in a quick, normal and full run, and alone (linespeed \
+        "Maximum time and memory on an idle machine, in a quick, normal and full run, and in a separate run (linespeed \
          run NAME). Details: linespeed explain NAME",
     );
 }

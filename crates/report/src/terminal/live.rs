@@ -1,5 +1,5 @@
-//! The screen of `linespeed live`: at most 23 lines, since a terminal of 24 has the cursor on the last one; lines stay in place from one interval
-//! to the next.
+//! The screen of `linespeed live`: at most 23 lines, since the cursor is on the last line of a 24-line terminal. Lines stay in place from
+//! one interval to the next.
 
 mod tables;
 
@@ -144,7 +144,7 @@ fn times(screen: &mut Screen, interval: &Interval) {
 
 type Facts = Vec<(&'static str, String)>;
 
-/// What is shown about the machine, and about the observed service.
+/// The displayed facts about the machine and about the observed service.
 fn facts(live: &Live) -> (Facts, Facts) {
     let interval = live.interval;
     let shown = |value: Option<String>, columns| pad_left(value.as_deref().unwrap_or("-"), columns);
@@ -217,7 +217,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
     (facts, own)
 }
 
-/// Memory traffic, and how much of it was remote.
+/// Memory traffic and its remote share.
 fn carried(interval: &Interval) -> String {
     let traffic = interval.traffic.as_ref().map(|traffic| {
         let doubt = if traffic.doubtful { "?" } else { "" };

@@ -3,7 +3,7 @@
 use crate::table::Table;
 use crate::text::clean;
 
-/// Where text stands.
+/// The context of a text.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     /// In a paragraph.

@@ -1,5 +1,5 @@
-//! A record as text for a terminal. No line is wider than requested, no colour carries a meaning alone, and no string of the machine can affect
-//! the terminal.
+//! A record as text for a terminal. No line is wider than requested, color is never the only carrier of a meaning, and strings from the
+//! machine cannot affect the terminal.
 
 mod answer;
 mod brief;
@@ -62,7 +62,7 @@ pub use watch::live_summary;
 pub struct Style {
     /// Width of a line; at least 20.
     pub width: usize,
-    /// Whether to use colour (SGR sequences, only the 16 colours).
+    /// Whether to use color (SGR sequences, only the 16 basic colors).
     pub color: bool,
     /// Whether the terminal supports only ASCII.
     pub ascii: bool,
@@ -73,7 +73,7 @@ pub struct Style {
 }
 
 impl Default for Style {
-    /// 80 columns without colour.
+    /// 80 columns without color.
     fn default() -> Self {
         Self { width: 80, color: false, ascii: false, markdown: false, root: false }
     }
@@ -118,7 +118,8 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     }
 }
 
-/// What a command was bound by, or which is faster of several run alternately, on one screen: `linespeed stat`. Above it, with `all`, the whole
+/// The cause that limited a command, or the faster of several alternating commands, on one screen: `linespeed
+/// stat`. Above it, with `all`, the whole
 /// report. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     match find_turns(record) {

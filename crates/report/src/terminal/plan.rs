@@ -1,5 +1,5 @@
-//! The output of `linespeed plan`: the plan in a sentence, its processes, its gain and why, what else to set, the lines to paste, and what is
-//! omitted or unknown.
+//! The output of `linespeed plan`: the plan in a sentence, its processes, the gain with its reasons, further settings, the lines to paste,
+//! omissions and unknowns.
 
 use record::plan::Plan;
 
@@ -9,7 +9,8 @@ use super::screen::Screen;
 use crate::contents::plan::blocks;
 use crate::paint::Tone;
 
-/// How to lay out a program; if this takes more than a screen, only the most important parts, preceded by everything if `all` is set.
+/// The layout of a program; if it needs more than one screen, only the most important parts, preceded by the complete plan if `all`
+/// is set.
 pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     screen.begin_answer(all);
     let blocks = blocks(plan);

@@ -62,7 +62,7 @@ pub(super) fn above_answer(screen: &mut Screen, record: &Record, all: bool, show
     screen.begin_answer(all);
 }
 
-/// A finding's tone: an unresolved loss is never coloured.
+/// A finding's tone: an unresolved loss is never colored.
 fn tone(finding: &Finding) -> Tone {
     match finding.severity {
         _ if !finding::resolved(&finding.loss) => Tone::Plain,
@@ -72,7 +72,7 @@ fn tone(finding: &Finding) -> Tone {
     }
 }
 
-/// What costs speed, each with its loss and remedies.
+/// The findings, each with its loss and remedies.
 pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");

@@ -1,4 +1,4 @@
-//! How many lines an answer has, and how they are divided: everything fits on one screen of a terminal of default size.
+//! The number of lines of an answer, and their division: all of it fits on one screen of a terminal of default size.
 
 /// Lines of an answer, excluding those with file names and the prompt.
 pub(super) const LINES: usize = 21;

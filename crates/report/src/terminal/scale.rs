@@ -1,4 +1,4 @@
-//! What `linespeed scale` shows in addition to its steps: how it ended, the command, what could not be measured.
+//! The output of `linespeed scale` other than its steps: how it ended, the command, missing measurements.
 
 use record::{Coverage, Ended, Record, State, detail, metrics};
 
@@ -7,7 +7,7 @@ use crate::contents::command::command_text;
 use crate::contents::verdict::is_scale;
 use crate::text::capitalized;
 
-/// How it ended, if early.
+/// The reason for an early end, if any.
 pub(super) fn early(record: &Record) -> Option<String> {
     let signal = match &record.ended {
         Ended::Complete => return None,
@@ -34,7 +34,8 @@ pub(super) fn command(record: &Record) -> String {
     words.join(" ")
 }
 
-/// What could not be measured of the command: what the inventory lacks stands elsewhere, and an early end first.
+/// Missing measurements of the command, without those of the inventory and without an early end, which are shown
+/// elsewhere.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     let interrupted = matches!(record.ended, Ended::Interrupted { .. });
     let about = ["scale", "counters", "cpus", "command", "recipe"];

@@ -28,20 +28,21 @@ impl Screen {
         !self.style.markdown
     }
 
-    /// An empty one. Its minimum width is 20.
+    /// An empty screen with a minimum width of 20.
     pub fn new(style: &Style) -> Self {
         let style = Style { width: style.width.max(20), color: style.color && !style.markdown, ..*style };
         Self { style, all: true, top: 0, text: String::new() }
     }
 
-    /// The text that `write` produces on an empty one.
+    /// The text that `write` produces on an empty screen.
     pub fn draw(style: &Style, write: impl FnOnce(&mut Self)) -> String {
         let mut screen = Self::new(style);
         write(&mut screen);
         screen.finish()
     }
 
-    /// The answer on one screen begins here. `all`: everything is shown above it or in it, so no line shows where the rest is.
+    /// Marks the beginning of the answer on one screen. `all` means that everything is shown above or in it, so pointers to
+    /// the rest are omitted.
     pub fn begin_answer(&mut self, all: bool) {
         self.blank();
         (self.top, self.all) = (self.lines(), all);
@@ -432,7 +433,8 @@ const WIDEST_KEY: usize = 32;
 /// Maximum width of a name next to its text.
 const LONGEST_NAME: usize = 24;
 
-/// A finished line with a mark that more would follow. Without room for it, the line loses its end and its colours.
+/// A finished line with a mark for omitted lines. If there is no room for the mark, the line loses its end and its
+/// colors.
 fn ending(line: &str, columns: usize) -> String {
     let plain = paint::without_colour(line);
     if plain.ends_with('…') {

@@ -8,7 +8,7 @@ use crate::contents::block::Block;
 use crate::contents::blocks::blocks;
 use crate::contents::loss_breakdown;
 
-/// Writes the named part of a record.
+/// Writes the specified part of a record.
 type Write = fn(&mut Screen, &Record, &str);
 
 /// A measurement's name and its metrics.
@@ -21,7 +21,7 @@ const PARTS: &[(&str, Write)] = &[
         evidence(screen, record);
     }),
     ("losses", |screen, record, _| match record.diagnosis.loss_breakdowns.is_empty() {
-        true => screen.say("No hardware ceiling of this machine is known, so no loss can be given."),
+        true => screen.say("No hardware ceiling is known for this machine, so no loss can be calculated."),
         false => block(screen, &loss_breakdown::block(record), false),
     }),
     ("noise", |screen, record, _| block(screen, &noise(record), false)),
@@ -48,7 +48,7 @@ pub fn section(
     screen.lines() > before
 }
 
-/// The names that [`section`] knows of this record: parts, then measurements.
+/// The names that [`section`] supports for this record: parts, then measurements.
 pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str> {
     let blocks = blocks(record, ROOM);
     let has = |one: &&Measured| blocks.iter().any(|block| is_of(block, one.0, measured));

@@ -1,4 +1,4 @@
-//! The output of `linespeed stat` for a command: what it was bound by, where its time went, counts, and what could not be measured.
+//! The output of `linespeed stat` for a command: its limiting cause, the use of its time, counts, and missing measurements.
 
 use record::{Coverage, Record, State};
 
@@ -129,13 +129,13 @@ mod tests {
         for words in [
             "sh -c 'it'\\''s'",
             "exit code 0 in 1 of 2 runs, killed by SIGKILL (9) in 1 of 2 runs",
-            "1 process (daemon) outlived it and was waited for",
+            "1 process (daemon) outlived the command and was waited for",
             "Bound by one thread: One thread did it.",
             "Try: more threads",
             "worker 0",
             "83.3 % of the time",
             "500 ms of the whole machine's CPU time",
-            "IPC 1.50 (primes), memory in 95.0 ns (of vm-1.json and vm-2.json)",
+            "IPC 1.50 (primes), memory latency 95.0 ns (of vm-1.json and vm-2.json)",
             "counters (no PMU)",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");

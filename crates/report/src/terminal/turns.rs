@@ -16,7 +16,7 @@ const COLUMNS: usize = 6;
 /// Characters of a command in the table.
 const NAME: usize = 20;
 
-/// Which is faster and what bounds each, on one screen. Above it, if `all` is set, the report of each command.
+/// The faster command and what limits each, on one screen. If `all` is set, the report of each command is shown above.
 pub(super) fn turns_answer(
     screen: &mut Screen,
     record: &Record,

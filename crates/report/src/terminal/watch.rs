@@ -7,13 +7,13 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::watch;
 
-/// What a whole recording was bound by: each verdict's share of the time, the largest first.
+/// The limiting causes of a whole recording: each verdict's share of the time, the largest first.
 pub fn live_summary(screen: &mut Screen, watched: &Watch) {
     screen.short(WATCHED, "", "  ", watch::summary(watched));
 }
 
-/// A recording: its summary, stretches and curves, and which processes used the CPUs. Below it, if `all` is set, the machine and what could not
-/// be measured.
+/// A recording: its summary, stretches and curves, and the processes that used the CPUs. If `all` is set, the machine and missing
+/// measurements follow.
 pub(super) fn watch_answer(screen: &mut Screen, record: &Record, watched: &Watch, all: bool) {
     live_summary(screen, watched);
     answer::identity(screen, record);

@@ -68,7 +68,7 @@ fn one_pair_of_cpus_is_a_line_and_two_steps_are_no_chart() {
 
 #[test]
 fn figures_of_an_emulated_machine_are_never_taken_for_speed() {
-    let banner = "Emulated machine: no result here is a speed.";
+    let banner = "Emulated machine: results do not show real speeds.";
     let record = support::named("emulated").unwrap();
     assert_eq!(
         terminal::Screen::draw(&plain(80), |screen| terminal::report(screen, &record, None)).lines().next(),

@@ -327,7 +327,7 @@ fn an_empty_record_says_that_it_is_empty() {
     );
     assert!(
         terminal::Screen::draw(&plain(80), |screen| terminal::inventory(screen, &record))
-            .contains("No facts of this machine")
+            .contains("no facts about this machine")
     );
     assert!(report::page::html(&record).contains("Nothing was measured."));
     assert_eq!(report::cyclictest::lines(&record), None);

@@ -1,4 +1,4 @@
-//! What bounds a whole recorded machine: the rules of `stat` applied to all programs together, and rules that apply only to a machine.
+//! What limits a whole recorded machine: the rules of `stat` applied to all programs together, and rules that apply only to machines.
 
 mod reference;
 mod rules;
@@ -15,7 +15,7 @@ pub use reference::Reference;
 pub(crate) use rules::cut;
 pub(super) use rules::name;
 
-/// The contents of an interval as measurements of a record, which the rules read.
+/// The contents of an interval as measurements of a record, which are the input of the rules.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     let labels = Labels::new().with_label(Label::Workload, "command");
     let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels, vec![interval.seconds]);
@@ -47,7 +47,7 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     std::iter::once(time).chain(states).chain(events).chain(cores).collect()
 }
 
-/// A result as of a command.
+/// A result in the form of a command's result.
 fn figure(metric: Metric, label: Label, word: &str, value: f64) -> Measurement {
     let labels = Labels::new().with_label(Label::Workload, "command").with_label(label, word);
     Measurement::new(metric, labels, vec![value])
@@ -63,11 +63,12 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     ipc.into_iter().chain(shares).collect()
 }
 
-/// Time for which threads were ready without a CPU, s: as the kernel counts it, otherwise from the number of ready threads without a CPU in
-/// samples. Samples may overcount (five with two running, on Linux 6.18 with cgroups of unequal weight), and they miss threads that waited
-/// while a real-time thread kept samples from being taken. The CPU pressure is the mean over CPUs, weighted by their busy time, of the
-/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). So at least one thread waited for that share,
-/// and at most all threads that were not running.
+/// Run-queue time of threads, s: as counted by the kernel, otherwise from the number of ready threads without a CPU in
+/// samples. Samples may overcount (five threads when two were running, on Linux 6.18 with cgroups of unequal weight), and they miss
+/// threads that waited while a real-time thread prevented
+/// sampling. The CPU pressure is the mean over CPUs, weighted by their busy time, of the
+/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). Therefore, at least one thread waited for
+/// that share, and at most all threads that were not running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
@@ -80,7 +81,7 @@ fn run_queue_delay(interval: &Interval) -> f64 {
     interval.run_queue_delay.unwrap_or_else(sampled)
 }
 
-/// What bounded a machine in an interval.
+/// What limited a machine in an interval.
 pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
     record.measurements = figures(interval, reference);
@@ -151,13 +152,13 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     Some(super::answer(first, second, most))
 }
 
-/// What bounds the busy programs.
+/// The causes that may limit the busy programs.
 const OF_THE_BUSY: [BoundBy; 5] =
     [BoundBy::Cpu, BoundBy::Kernel, BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
 
 /// Above this share of idle CPU time, a machine is idle.
 const IDLE: f64 = 0.9;
-/// Minimum number of CPUs that a machine must request before steal time matters.
+/// Minimum number of CPUs in demand for steal time to matter.
 const WANTED: f64 = 0.5;
 
 fn busy(interval: &Interval) -> Value {

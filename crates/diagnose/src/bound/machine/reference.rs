@@ -1,21 +1,23 @@
-//! What a recorded machine is compared with.
+//! The reference with which a recorded machine is compared.
 
 use record::command_run::Ceilings;
 use record::live::Probe;
 
-/// Memory counts as busy if the probe's latency exceeds the idle latency by this factor; idle machines vary less.
+/// Memory counts as busy if the probe's latency exceeds the idle latency by this factor; the latency of idle machines
+/// varies less.
 pub(super) const HEARD: f64 = 1.3;
 
-/// How much the probe's latency at one load may vary over time: idle machines vary by 5 % in some minutes (111 to 118 ns and 146
-/// to 153 ns on two guests).
+/// Variation of the probe's latency at one load over time: on idle machines, it varies by 5 % within some minutes (111 to 118 ns
+/// and 146 to 153 ns on two guests).
 const REPEATED: f64 = 1.05;
 
-/// What a machine is compared with: its own results.
+/// The machine's own earlier results, with which it is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Its ceilings and the probe's curve, from a record.
+    /// The machine's ceilings and the probe's curve, from a record.
     pub ceilings: Ceilings,
-    /// The probe's latency before the recording, ns, if there is no record: the machine may not have been idle then.
+    /// The probe's latency before the recording, ns, if there is no record; the machine may not have been idle at that
+    /// time.
     pub calibrated_ns: Option<f64>,
 }
 
@@ -25,8 +27,9 @@ impl Reference {
         self.ceilings.probe.first().map(|point| point.ns).or(self.calibrated_ns)
     }
 
-    /// How busy memory is at this probe latency: the load with that latency, as a share of the highest, interpolated linearly between the
-    /// curve's points. 1 beyond its end; `None` if the curve hardly rises, for instance if the allowed CPUs cannot saturate memory.
+    /// Memory load at this probe latency: the load with that latency, as a share of the highest load, interpolated linearly between the
+    /// curve's points. 1 beyond the curve's end; `None` if the curve hardly rises, for instance if the allowed CPUs cannot saturate
+    /// memory.
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;

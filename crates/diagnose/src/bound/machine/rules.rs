@@ -1,4 +1,4 @@
-//! What keeps programs from using the machine's CPUs: one cause per rule, with its share of the CPUs' time.
+//! Causes that prevent programs from using the machine's CPUs: one cause per rule, with its share of the CPUs' time.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
@@ -48,7 +48,7 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
 }
 
-/// The length of kernel names (TASK_COMM_LEN): a foreign record may have longer ones.
+/// The maximum length of kernel names (TASK_COMM_LEN); a foreign record may have longer names.
 const NAME: usize = 16;
 
 /// A process's name.
@@ -60,7 +60,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// The process with most of the busy time, if any; `alone`: this is the only remark about it.
+/// The process with most of the busy time, if any; `alone` means that this is the only remark about it.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -71,7 +71,7 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
     })
 }
 
-/// A real-time process is named if it uses at least this share of the CPUs' time.
+/// Minimum share of the CPUs' time for a real-time process to be listed.
 const REAL_TIME: f64 = 0.1;
 
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -110,9 +110,9 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(by, share, says, advice))
 }
 
-/// The kernel's work is described if it takes this share of the busy time.
+/// Minimum share of the busy time for the kernel's work to be described.
 const IN_KERNEL: f64 = 0.3;
-/// Minimum cost of a softirq for a packet, s; softirqs are mentioned if all together take a twentieth of a CPU's time.
+/// Minimum cost of a softirq for a packet, s; softirqs are mentioned if they use a twentieth of a CPU's time in total.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -146,10 +146,11 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(BoundBy::Kernel, times.share(times.kernel()), what, advice))
 }
 
-/// Memory this busy counts as saturated: beyond it, latency rises faster than bandwidth.
+/// Memory load that counts as saturation: above it, latency rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
-/// How busy memory is according to its controllers: relative to the highest measured bandwidth, otherwise by the buses' busy time.
+/// Memory load according to the memory controllers: relative to the highest measured bandwidth, otherwise from the buses' busy
+/// time.
 fn fill_by_traffic(traffic: &Traffic, reference: &Reference) -> Option<f64> {
     let of_curve = reference.ceilings.probe.last().map(|point| point.bandwidth);
     let most = of_curve.into_iter().chain(reference.ceilings.bandwidth_all).reduce(f64::max);
@@ -211,12 +212,12 @@ fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> 
     Some((now, idle, now / idle))
 }
 
-/// Above this share of accesses to other nodes, remote memory is the cause.
+/// Above this share of accesses to other nodes, remote memory counts as the cause.
 const FAR: f64 = 0.3;
 /// A core with a smaller share of stalled issue slots is not limited by them.
 const STALLED: f64 = 0.4;
 
-/// Memory of other nodes, if the cores' counters show waiting.
+/// Memory of other nodes as the cause, if the cores' counters show stalls.
 pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let remote = interval.remote?;
     let share = remote.touched.or(remote.held).or(remote.taken)?;
@@ -232,7 +233,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(cause.cite(describe_stalled(stalled), stalled))
 }
 
-/// A clock this far below the best under such a load is limited.
+/// A clock below this share of the best clock under such a load counts as limited.
 const HELD_DOWN: f64 = 0.9;
 
 pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {
@@ -251,7 +252,7 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {
-            says.push(text!("Heat throttled it {share} of the time.", share = Value::Share(share)));
+            says.push(text!("Heat throttled the clock {share} of the time.", share = Value::Share(share)));
             "heat"
         }
         None => "clock",

@@ -1,10 +1,10 @@
-//! Intervals as machines give them, and what each is bound by.
+//! Intervals as recorded on machines, and the limiting cause of each.
 
 use super::*;
 use record::command_run::{Ceilings, ProbePoint, Waits};
 use record::live::{CpuTimes, Probe, Process, Remote, Sampled, Share, Throttled, Traffic};
 
-/// Ten seconds of four CPUs.
+/// An interval of ten seconds on four CPUs.
 fn interval(user: f64, system: f64, idle: f64) -> Interval {
     let times = CpuTimes { user, system, idle, ..CpuTimes::default() };
     Interval { seconds: 10.0, cpus: 4, times, runnable: Some((user + system) / 10.0), ..Interval::default() }
@@ -272,7 +272,7 @@ fn sampled_threads_waited_as_long_as_the_pressure_tells() {
     assert_eq!(by(&urgent), BoundBy::CpuContention);
 }
 
-/// That share of 400 samples.
+/// This share of 400 samples.
 fn share(share: f64) -> Share {
     Share::of((share * 400.0) as u64, 400, 0)
 }

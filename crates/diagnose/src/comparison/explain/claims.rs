@@ -18,13 +18,13 @@ const USED: f64 = 0.02;
 /// Minimum part of the slower machine's loss that a difference in lost time must explain to count as its cause.
 const WORTH: f64 = 0.1;
 
-/// A claim, and how the results judge it.
+/// A claim and its verdict from the results.
 pub(super) fn build_claim(claim: Text, support: Support, why: Text) -> Claim {
     let code = claim.code().unwrap_or_default().to_owned();
     Claim { claim, code, support, why }
 }
 
-/// The claim that the faster one is faster because it has more of something.
+/// The claim that the faster machine is faster because it has more of a resource.
 fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim> {
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
         false => Claim {
             why: text!(
                 "comparison-hosts-cache",
-                "{why}; the L{level} of {guests} belongs to the host and is shared with its other guests",
+                "{why}; the L{level} of {guests} belongs to the host and is shared with other guests",
                 why = judged.why
             ),
             ..judged
@@ -135,8 +135,8 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     Some(build_claim(claim, support, why))
 }
 
-/// Steal time of both: over the whole run as accounted by the hypervisor, which is also listed among the changes; otherwise as measured in the
-/// guest.
+/// Steal time of both machines: over the whole run as accounted by the hypervisor, which is also listed among the differences; otherwise,
+/// as measured in the guest.
 fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let both = [pair.base, pair.this].map(accounted);
@@ -184,7 +184,8 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     Some(build_claim(text!(NEIGHBOURS), support, why))
 }
 
-/// Whether this additional lost time on the slower one explains its loss; less than `least` is not a difference.
+/// Whether this additional lost time on the slower machine explains its loss; a difference below `least` is
+/// insignificant.
 fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
     if more.abs() <= least {
         return (Support::NotSupported, text!("comparison-as-much-taken", "{taken}: no difference"));

@@ -13,8 +13,8 @@ use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::find_clock;
 
-/// Range, as shares of the advertised clock, in which cycles per second count as a clock: below it, the program waited; near twice the clock, it
-/// may have had several threads.
+/// Range, as shares of the advertised clock, in which cycles per second count as a clock: below this range, the program waited; near twice
+/// the clock, it may have had several threads.
 const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
 /// A clock and its source.
@@ -88,8 +88,8 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
         .filter(|datum| datum.value > 0.0)
 }
 
-/// A program's own cycles divided by its CPU time if that was counted, otherwise by its elapsed time. For one thread that never waits this is
-/// also its clock.
+/// A program's own cycles divided by its CPU time if that was counted, otherwise by its elapsed time. For a single thread that never waits,
+/// this is also its clock.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let (seconds, over) = match task_clock(record, workload) {
@@ -114,13 +114,14 @@ fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     counted.or_else(written).filter(|seconds| *seconds > 0.0)
 }
 
-/// The highest clock of any CPU that a record has from before the measurement, or that lscpu printed as `CPU MHz`, in Hz.
+/// The highest clock of any CPU in a record, from before the measurement or as printed by lscpu as `CPU MHz`, in Hz.
 pub(crate) fn clock_at_import(record: &Record) -> Option<u64> {
     let noted = record.conditions.before.clocks.iter().filter_map(|setting| setting.current_hz);
     noted.map(|(_, most)| most).max().filter(|hz| *hz > 0)
 }
 
-/// The advertised clock: the highest if known, else the base clock, else what a guest is shown: its host's nominal clock.
+/// The advertised clock: the highest if known, otherwise the base clock, otherwise the host's nominal clock that is
+/// visible to a guest.
 pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
     let guests = || record.machine.is_virtual().then(|| clock_at_import(record)).flatten();

@@ -29,7 +29,7 @@ const PER_ELEMENT: Template =
     Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
 /// The contribution of the own node to latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
-/// Local memory that differs by more than this is mentioned even if averages are alike.
+/// Differences in local memory above this share are mentioned even if averages are similar.
 const WORTH: f64 = 0.1;
 /// Devices slower than this share of their rated speed are reported; it separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
@@ -57,8 +57,8 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
-/// Two machines that are equal for a program that ignores nodes, but not for one bound to its own node; described from the side of the one with
-/// the faster local memory.
+/// Two machines that are equally fast for a program that ignores nodes, but not for a program bound to its local node; described from the
+/// side of the machine with faster local memory.
 fn explain_alike_unless_bound(
     pair: &Pair,
     result: Text,
@@ -84,7 +84,7 @@ pub(crate) fn acts_on(reach: &Reach) -> Text {
     }
 }
 
-/// Latency over all nodes' memory, as a program sees it that ignores nodes.
+/// Average latency over all nodes' memory, for a program that ignores nodes.
 pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (find_reaches(pair.base.record), find_reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {
@@ -205,7 +205,7 @@ pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::clock_cause(pair, &find_best_clock(pair.this)?, &find_best_clock(pair.base)?)
 }
 
-/// The number of cores, or of CPUs if the cores are not known of both.
+/// The number of cores, or of CPUs if the number of cores is not known for both machines.
 pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
     let both = |count: fn(&Counts) -> Option<u32>| {
         let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);

@@ -1,5 +1,5 @@
-//! Which differences explain a result: its ratio is split into factors, each from results of both records, and the rest is reported as
-//! unexplained.
+//! Finds the differences that explain a result: its ratio is split into factors, each based on results of both records, and the rest
+//! is reported as unexplained.
 
 mod claims;
 mod clock;
@@ -51,7 +51,7 @@ impl Pair<'_> {
         Self { base: self.this, this: self.base, ..*self }
     }
 
-    /// A result of each as evidence.
+    /// A result of each record as evidence.
     fn evidence(&self, this: &Datum, base: &Datum) -> Vec<Evidence> {
         vec![evidence(&self.base.name, base), evidence(&self.this.name, this)]
     }
@@ -62,7 +62,7 @@ impl Pair<'_> {
     }
 }
 
-/// How much faster one is, and whether a result behind that is unreliable.
+/// The speed of one machine relative to the other, and whether an underlying result is unreliable.
 #[derive(Clone, Copy)]
 pub(super) struct Speed {
     pub(super) factor: f64,
@@ -70,7 +70,7 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// By one result of each.
+    /// The relative speed from one result of each machine.
     fn new(factor: f64, this: &Datum, base: &Datum) -> Self {
         Self { factor, unreliable: this.doubt.is_some() || base.doubt.is_some() }
     }
@@ -78,7 +78,8 @@ impl Speed {
 
 /// An explanation from the side of one of the two.
 struct OneSided {
-    /// Whether it is the leading side: the faster one, or the one with more cores that do no more.
+    /// Whether this is the leading side: the faster machine, or the machine whose additional cores do not increase
+    /// throughput.
     leads: bool,
     explanation: Explanation,
 }
@@ -97,8 +98,8 @@ pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relati
     all
 }
 
-/// Every explanation of one subject relative to the baseline. Sentences mention the leading side first, with factors above 1 in its favour; as data,
-/// factors are always of the subject relative to the baseline.
+/// Every explanation of one subject relative to the baseline. Sentences mention the leading side first, with factors above 1 in its favor;
+/// in the data, factors are always of the subject relative to the baseline.
 fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     let wakeup = wakeup::find_shared_wakeup(pair);
     let of_both = explain_from_side(pair, wakeup).into_iter().zip(explain_from_side(&pair.swapped(), wakeup));
@@ -109,7 +110,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
 }
 
-/// Every result that both may share, in the same order from either side.
+/// Explanations of all results that both sides may share, in the same order from either side.
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
@@ -134,7 +135,7 @@ fn with_sides_swapped(mut e: Explanation) -> Explanation {
 /// The clock of a core.
 pub(in crate::comparison) const CORE_CLOCK: Template =
     Template { code: "comparison-cause-clock", words: "core clock" };
-/// How many cores there are.
+/// The number of cores.
 pub(in crate::comparison) const CORES: Template =
     Template { code: "comparison-cause-cores", words: "number of cores" };
 /// The number of CPUs, if the number of cores is unknown.
@@ -159,7 +160,7 @@ fn modelled(cause: Cause) -> Cause {
     Cause { measured: false, ..cause }
 }
 
-/// A cause that consists of others; if it has parts, it counts whatever its factor.
+/// A cause that consists of other causes; if it has parts, it counts regardless of its factor.
 fn cause_of_parts(
     name: impl Into<Text>,
     says: Text,
@@ -242,7 +243,7 @@ fn explain_by_factors(
     OneSided { leads: factor >= 1.0, explanation }
 }
 
-/// An explanation with independent causes: their combined effect on a program is unknown.
+/// An explanation with independent causes, whose combined effect on a program is unknown.
 fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
     // What was measured comes before bounds.
     sort_causes(&mut causes, speed.factor, true);
@@ -253,8 +254,8 @@ fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause
     OneSided { leads: speed >= 1.0, explanation }
 }
 
-/// Orders causes: first those that slow down the slower one, then by effect. `measured_first` puts measured causes before modelled ones, if they
-/// do not multiply up and a modelled one is only a bound.
+/// Orders causes: first those that slow down the slower machine, then by effect. `measured_first` puts measured causes before modelled
+/// ones, for causes that do not multiply up and modelled causes that are only bounds.
 fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     let effect = |cause: &Cause| cause.factor.ln().abs();
     let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
@@ -277,7 +278,7 @@ fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
-/// How much faster this one is by one result.
+/// The relative speed of this machine by one result.
 fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     match better {
         Better::Higher => this.value / base.value,
@@ -291,7 +292,7 @@ fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
-/// Whether the samples resolve a difference; single results are taken as they are, unless they are unreliable.
+/// Whether the samples resolve a difference; single results are used as they are, unless they are unreliable.
 fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {

@@ -1,4 +1,4 @@
-//! What a record's own steps of a workload show about its scaling.
+//! The scaling of a workload, from the steps in a single record.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
 use crate::comparison::work::is_loop;
 
-/// Each workload with at least two steps, in a sentence or two.
+/// Describes each workload with at least two steps, in one or two sentences.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     // A fit of the record's own is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
@@ -31,7 +31,7 @@ fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     }
 }
 
-/// The shares of linear scaling that cores reach, and what further CPUs add.
+/// The share of linear scaling that cores reach, and the gain from further CPUs.
 fn measure(work: &Work) -> Option<(OnCores, u64, [f64; 2])> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
     let on_cores = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;

@@ -1,4 +1,4 @@
-//! Wake-up latency: how much of its difference comes from idle states and timer slack, and other possible causes.
+//! Wake-up latency: the part of its difference that is due to idle states and timer slack, and other possible causes.
 
 use record::text::Value;
 use record::{Better, Metric, Template, metrics, text};
@@ -10,14 +10,14 @@ use crate::comparison::order::name_wakeup;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
-/// What delays wake-ups and can be disabled.
+/// Causes of wake-up delays that can be disabled.
 pub(in crate::comparison) const IDLE_STATES: Template =
     Template { code: "comparison-cause-idle-states", words: "idle states and timer slack" };
 
-/// Metrics in the order in which they are preferred.
+/// Metrics in order of preference.
 const METRICS: &[Metric] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
 
-/// The kind of wake-up latency to explain, as it is and not tuned: ordinary tasks before real-time ones.
+/// The kind of wake-up latency to explain, on the untuned machine: ordinary tasks are preferred to real-time tasks.
 pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
     METRICS.iter().find_map(|metric| {
         let rows = pair.base.rows.iter().filter(|(key, entry)| {
@@ -46,7 +46,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
             let evidence = pair.evidence(this_tuned, base_tuned);
             let [this_then, this, base_then, base] = [this_tuned, this, base_tuned, base].map(ns);
             let says = text!(
-                "when disabled, {this_then} instead of {this}; the other, {base_then} instead of {base}"
+                "when disabled, {this_then} instead of {this}; on the other machine, {base_then} instead of {base}"
             );
             cause(IDLE_STATES, says, base_cost.value / cost.value, evidence)
         });

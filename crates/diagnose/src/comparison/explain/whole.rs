@@ -1,4 +1,5 @@
-//! Results of whole machines without a measurement of a single thread: only its cores and clock are known, and memory limits it.
+//! Results of whole machines without a single-thread measurement: only the cores and the clock are known, and memory is the
+//! limit.
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
@@ -70,7 +71,7 @@ const NO_MORE_WITH_CLOCK: Template = Template {
     words: "{big} is no faster than {small} ({figures}), although it has {cores} the cores at {clock} the clock.",
 };
 
-/// From the side of the one with more cores.
+/// An explanation from the side of the machine with more cores.
 fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text {
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
     let (this_shown, base_shown) = (shown(this), shown(base));

@@ -1,4 +1,4 @@
-//! The effect of the causes on a result, in words, from the side of the faster one.
+//! The effect of the causes on a result, in words, from the side of the faster machine.
 
 use record::comparison::{Cause, Explanation};
 use record::text::Value;
@@ -11,14 +11,14 @@ const LITTLE: f64 = 0.25;
 
 /// One cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// What the causes do not explain.
+/// The part that the causes do not explain.
 pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
 /// The remainder if causes add up to more than the difference.
 pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
     words: "The causes add up to more than the difference; unexplained: {factor}.",
 };
-/// Which one is faster, and by how much.
+/// The faster machine and the size of the difference.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
 /// The same with the mark for unreliable results.
@@ -35,7 +35,7 @@ pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed:
     text!(template, result, fast, times = Value::Factor(times), slow)
 }
 
-/// A factor from the side of the faster one.
+/// A factor from the side of the faster machine.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
     if e.speed < 1.0 { 1.0 / factor } else { factor }
 }
@@ -61,7 +61,7 @@ fn state_rest(e: &Explanation) -> Text {
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
-/// Parallel causes: the first if it alone explains the whole factor, and the others.
+/// Parallel causes: the first if it explains the whole factor by itself, and the others.
 fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
@@ -71,22 +71,23 @@ fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// The causes in favour of the slower one (`despite`), or the others, at most this many.
+/// The causes in favor of the slower machine (`despite`), or the others, at most this many.
 fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) -> Text) -> Vec<Text> {
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
 
-/// What limits the one with more cores.
+/// The limits of the machine with more cores.
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
     if causes.is_empty() {
-        text!("These results do not show the limit.")
+        text!("These results do not identify the limit.")
     } else {
         text!("Likely limits, largest first: {causes}.")
     }
 }
 
-/// What the limits of the one with more cores do not explain; limits overlap, so their joint effect is at most their product.
+/// The part that the limits of the machine with more cores do not explain; limits overlap, so their joint effect is at most
+/// their product.
 pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     let product = |despite: bool| {
         let side = e.causes.iter().filter(|cause| cause.despite == despite);
@@ -99,7 +100,8 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     }
     let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
     text!(
-        "Cores and clock allow {promised}; these limits reduce that by at most {limits}. Unexplained: at least {rest}."
+        "Cores and clock allow {promised}; these limits reduce this gain by at most {limits}. \
+         Unexplained: at least {rest}."
     )
 }
 
@@ -138,7 +140,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
-            (!causes.is_empty()).then(|| text!("{beside}, favouring the {side} machine: {causes}."))
+            (!causes.is_empty()).then(|| text!("{beside}, favoring the {side} machine: {causes}."))
         };
         let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
@@ -149,7 +151,9 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
             return text!("comparison-unexplained", "These results do not explain the difference.");
         }
         0 => Text::default(),
-        _ if is_little(e) => text!("comparison-little", "These causes explain only little: {causes}."),
+        _ if is_little(e) => {
+            text!("comparison-little", "These causes explain little of the difference: {causes}.")
+        }
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

@@ -1,5 +1,5 @@
-//! Work with a known amount: clock × instructions a cycle ÷ instructions for one thread; cores × how well they scale ×
-//! what siblings add for all CPUs.
+//! Work with a known amount: clock × instructions per cycle ÷ instructions for one thread; cores × scaling × SMT yield
+//! for all CPUs.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(super) struct Work<'a> {
     /// Throughput, or time, of one thread.
     one: &'a Datum,
     timed: bool,
-    /// Whether the record confirms that it was one thread.
+    /// Whether the record confirms that the result is of one thread.
     alone: bool,
     /// Throughput by threads.
     pub(super) steps: BTreeMap<u64, Datum>,
@@ -55,11 +55,11 @@ pub(super) struct Work<'a> {
     pub(super) cores: u64,
 }
 
-/// The largest step that used one CPU per core.
+/// The largest step with one CPU per core.
 #[derive(Clone, Copy)]
 pub(super) struct OnCores {
     pub(super) threads: u64,
-    /// Throughput of one of them.
+    /// Throughput of one core.
     pub(super) rate: f64,
     /// Whether these are all cores.
     pub(super) whole: bool,
@@ -175,8 +175,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The largest step measured on cores alone. A single thread shows nothing about scaling, and without the number of cores it is unknown what
-    /// a step covers.
+    /// The largest step measured without siblings. A single thread shows nothing about scaling, and if the number of cores is unknown, so
+    /// is the extent of a step.
     pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
@@ -192,7 +192,7 @@ fn reported_clock(m: &Measurement) -> Option<Datum> {
     Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
 }
 
-/// Clock, instructions per cycle and instructions, as far as both have them.
+/// Clock, instructions per cycle and instructions, as far as both records have them.
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
@@ -254,7 +254,7 @@ fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
 struct Step<'a> {
     threads: u64,
     all: &'a Datum,
-    /// Cores that it ran on.
+    /// Number of cores on which the step ran.
     cores: f64,
     /// As [`Work::on_cores`].
     on_cores: Option<OnCores>,
@@ -283,13 +283,13 @@ impl<'a> Step<'a> {
         Some(Self { threads, all, cores: threads as f64, on_cores, one: work.steps.get(&1) })
     }
 
-    /// The throughput of a core when all are busy, relative to one thread alone.
+    /// The throughput per core when all cores are busy, relative to a single thread.
     fn core_share(&self) -> Option<f64> {
         Some(self.all.value / self.cores / self.one?.value)
     }
 }
 
-/// The steps to compare: those of all CPUs if both have them (and then `true`), else the largest common one.
+/// The steps to compare: the steps of all CPUs if both have them (and then `true`), otherwise the largest common step.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
         && this.threads.max(base.threads) > 1
@@ -329,7 +329,7 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, claims))
 }
 
-/// How well several cores scale.
+/// The scaling over several cores as a cause.
 fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (own, others) = (this.on_cores?, base.on_cores?);
     let (share, base_share) = (own.rate / this.one?.value, others.rate / base.one?.value);
@@ -377,7 +377,7 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     }
 }
 
-/// The throughput of a core when all CPUs are busy, relative to one thread alone, if no step in between separates cores from siblings.
+/// The throughput per core when all CPUs are busy, relative to a single thread, if no step in between separates cores from siblings.
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(

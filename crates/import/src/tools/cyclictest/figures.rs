@@ -47,7 +47,7 @@ impl Distribution {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The latency at a share, by the nearest rank; `None` if it lies in the overflow.
+    /// The percentile of the latency by the nearest-rank method; `None` if it is in the overflow.
     fn at(&self, share: f64) -> Option<u64> {
         let all = self.inside().saturating_add(self.overflow);
         let rank = ((share * all as f64).ceil() as u64).max(1);
@@ -80,8 +80,8 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// Why the table is incomplete; `None` if it is complete or there is none. Its end has the number of wake-ups in its
-    /// rows, and the overflows follow the maxima.
+    /// Why the table is incomplete; `None` if it is complete or there is none. The end of a table contains the number of
+    /// wake-ups in its rows, and the overflows after the maxima.
     fn cut_off(&self) -> Option<String> {
         let [totals, minima, averages, maxima, overflows] = &self.ends;
         let other = self.columns.iter().zip(totals).find(|(column, total)| column.inside() != **total);
@@ -91,7 +91,7 @@ impl Histogram {
             Some("the end of the histogram (# Total) is missing; rows may also be missing".to_owned())
         } else if let Some((column, total)) = other {
             let inside = column.inside();
-            Some(format!("the histogram's rows add up to {inside} wake-ups, but its # Total is {total}"))
+            Some(format!("the rows of the histogram add up to {inside} wake-ups, but # Total is {total}"))
         } else {
             // The maxima have one more if all threads are summed up.
             let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
@@ -108,7 +108,7 @@ pub(super) struct Seen {
     pub policy: Option<String>,
     pub load: Option<String>,
     pub threads: BTreeMap<u32, Thread>,
-    /// A thread's line is unreadable.
+    /// Whether a thread's line was unreadable.
     pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
@@ -118,23 +118,23 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Everything as measurements.
+    /// Passes all data to the sink as measurements.
     pub(super) fn into_sink(mut self, sink: &mut Sink) {
         self.unfold_histogram(sink);
-        // Microseconds are cyclictest's default; in them a thread would have missed each of its wake-ups.
+        // Microseconds are cyclictest's default; with that unit, a thread would have missed all of its wake-ups.
         let longer = |thread: &&Thread| {
             thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
         };
         if let Some(thread) = self.threads.values().find(longer).filter(|_| !self.options.known) {
             let why = format!(
-                "every wake-up of thread {} took longer than its interval of {} µs: probably nanoseconds \
-                 (-N), but no command line confirms it",
+                "every wake-up of thread {} exceeded its interval of {} µs: the unit is probably ns (-N), but no \
+                 command line confirms this",
                 thread.number,
                 thread.interval.unwrap_or(0)
             );
             return sink.withhold(metrics::WAKEUP_AVERAGE, why, thread.line.line());
         }
-        // Threads that may run anywhere have no place of their own: they are reported together, by their priority.
+        // Unpinned threads have no separate places: they are reported together, by priority.
         let mut unbound: BTreeMap<Option<u64>, Vec<&Thread>> = BTreeMap::new();
         for thread in self.threads.values() {
             match thread.cpu.or(self.options.cpu(thread.number)) {
@@ -148,8 +148,8 @@ impl Seen {
         }
     }
 
-    /// The table as threads, with the number of wake-ups and the extremes of each, and with their distributions if its
-    /// rows are complete.
+    /// Converts the table to threads, each with its number of wake-ups, its extremes, and its distribution if the rows
+    /// are complete.
     fn unfold_histogram(&mut self, sink: &mut Sink) {
         let Some(line) = self.histogram.line.clone() else { return };
         let cut = self.histogram.cut_off();
@@ -186,7 +186,7 @@ impl Seen {
         let real_time = |policy: &&str| matches!(*policy, "fifo" | "rr");
         let printed = self.policy.as_deref();
         let policy = match priority {
-            // A thread of priority 0 runs as an ordinary one, whatever was requested.
+            // A thread with priority 0 runs as an ordinary thread, regardless of the requested policy.
             Some(0) => printed.filter(|policy| !real_time(policy)).or(Some("other")),
             _ => printed.or(self.options.policy()).or(priority.map(|_| "fifo")),
         };
@@ -210,10 +210,10 @@ impl Seen {
     fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
         let Some(first) = of.first() else { return };
         let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
-        // Together they are one result, and a missing thread's would be a part of it.
+        // Together they form one result, of which a missing thread would be a part.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
-            None => "no cycle was complete, so there is no minimum, average or maximum",
+            None => "no cycle completed, so there is no minimum, average or maximum",
             Some(_) if cpu.is_none() && (gap || self.lost) => "a thread's line is missing",
             Some(_) => "",
         };
@@ -252,7 +252,7 @@ impl Seen {
         let Some(median) = of.at(0.5) else {
             if n > 0 {
                 let why =
-                    format!("{} of {n} wake-ups exceed the histogram, including the median", of.overflow);
+                    format!("{} of {n} wake-ups are beyond the histogram, including the median", of.overflow);
                 sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;

@@ -6,13 +6,13 @@ use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
 use crate::reading::*;
 
-/// Reads a whole file. From a cut or damaged one only a note results.
+/// Reads a complete file. A truncated or damaged file only produces a note.
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let line = document.first.line();
     let Some(file) = document.value() else {
         return sink.withhold(
             metrics::WAKEUP_LATENCY,
-            "the JSON file is cut off or damaged".to_owned(),
+            "the JSON file is truncated or damaged".to_owned(),
             line,
         );
     };

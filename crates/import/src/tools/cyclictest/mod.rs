@@ -1,9 +1,9 @@
 //! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
 //! versions of rt-tests.
 //!
-//! Whether CPUs were kept awake decides what may be compared. cyclictest reports that it set `/dev/cpu_dma_latency` to 0:
-//! real-time threads, which have no timer slack, then ran under the conditions that linespeed calls `tuned`. Ordinary threads
-//! kept their slack of 50 µs: that is neither `tuned` nor `as-is`, and is called `awake`.
+//! Which results are comparable depends on whether CPUs were kept awake. If cyclictest reports that it set
+//! `/dev/cpu_dma_latency` to 0, real-time threads, which have no timer slack, ran under the conditions that linespeed
+//! calls `tuned`. Ordinary threads kept their slack of 50 µs, which is neither `tuned` nor `as-is`, but `awake`.
 
 mod figures;
 mod json;
@@ -72,7 +72,7 @@ fn thread(line: Line) -> Option<Thread> {
         cpu: None,
         line: line.into(),
     };
-    // An impossible value means that part of the line was lost. A unit would make the last value another number.
+    // An impossible value means that part of the line was lost. A unit would change the last value.
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
     let priority = thread.priority.is_some_and(|priority| priority <= 99);
@@ -104,7 +104,7 @@ impl CyclicReader {
     /// `# Min Latencies: 00062 00055`
     fn totals(&mut self, text: &str) -> Option<()> {
         let (label, rest) = scan::pair(text.trim_start_matches(['#', ' ']))?;
-        // It prints at least five digits, and two numbers without a blank between them have more.
+        // Numbers have at least five digits; more digits indicate two numbers without a blank between them.
         let whole = |word: &str| parse_whole(word).filter(|_| (5..10).contains(&word.len()));
         let ends = &mut self.seen.histogram.ends;
         let Some(at) = ENDS.iter().position(|end| *end == label) else {
@@ -117,7 +117,8 @@ impl CyclicReader {
 
     /// `000058 000003    000004`
     fn row(&mut self, line: Line) -> Option<()> {
-        // Zeros fill six digits up: a longer one that begins with them is two without a blank between.
+        // Numbers are padded with zeros to six digits: a longer one that begins with zeros is two numbers without a
+        // blank between them.
         let whole =
             |word: &str| parse_whole(word).filter(|_| word.len() <= LEAST_DIGITS || !word.starts_with('0'));
         let (first, counts) = line.text.trim().split_once([' ', '\t'])?;
@@ -134,7 +135,7 @@ impl CyclicReader {
         Some(())
     }
 
-    /// Whether results were read, so that the beginning of another output is one.
+    /// Whether results were read, in which case a new beginning is another output.
     fn begun(&self) -> bool {
         !self.seen.threads.is_empty()
             || !self.seen.histogram.columns.is_empty()
@@ -159,7 +160,7 @@ impl Reader for CyclicReader {
         }
         let seen = &mut self.seen;
         if let Some(thread) = thread(line) {
-            // Lines are printed again as time passes; a falling count is another run's. Before a thread has begun, its
+            // Lines are printed repeatedly; a decreasing count belongs to another run. Before a thread has started, its
             // number is 0.
             let is_of_another =
                 |known: &Thread| thread.cycles < known.cycles || known.tid != 0 && thread.tid != known.tid;

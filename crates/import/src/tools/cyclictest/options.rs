@@ -14,7 +14,7 @@ pub(super) struct Options {
     pub nanoseconds: bool,
     /// Threads are bound, one per CPU in order.
     pub bound: bool,
-    /// The CPUs that they were bound to, if named.
+    /// The CPUs that the threads were bound to, if specified.
     pub cpus: Option<CpuList>,
     /// `-p`.
     pub priority: Option<u64>,
@@ -31,7 +31,7 @@ const VALUED: &str = "abcdDFhHilopTytwPABC";
 const LONG: &str = "smp=S|affinity=a|nsecs=N|histofall=H|priority=p|prio=p|policy=Y";
 
 impl Options {
-    /// Reads a command line; that of another program gives nothing.
+    /// Reads a command line; other programs' command lines are ignored.
     pub(super) fn read(text: &str) -> Self {
         let line = CommandLine::read(text);
         let mut options = Self { known: line.program() == "cyclictest", ..Self::default() };
@@ -85,7 +85,7 @@ impl Options {
         }
     }
 
-    /// The policy as far as the options determine it: a priority alone means FIFO.
+    /// The policy, if determined by the options: a priority without a policy means FIFO.
     pub(super) fn policy(&self) -> Option<&str> {
         match (&self.policy, self.priority) {
             (Some(policy), _) => Some(policy.trim_start_matches("SCHED_")),

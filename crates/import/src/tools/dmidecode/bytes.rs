@@ -8,7 +8,7 @@ use super::super::memory;
 use crate::facts::{Fact, Socket};
 use crate::reading::*;
 
-/// Longest table that is read; real ones have at most some 100 KiB.
+/// Maximum size of a table; real tables have at most about 100 KiB.
 const LONGEST_DUMP: usize = 4 << 20;
 
 /// Whether these bytes are the beginning of a table: one written by `dmidecode --dump-bin`, or a copy of the kernel's `tables/DMI`.
@@ -22,14 +22,14 @@ fn is_bare(bytes: &[u8]) -> bool {
     matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }
 
-/// Reads a table recognised by [`is_dump`].
+/// Reads a table recognized by [`is_dump`].
 pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
     let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
     let bytes = &bytes[..bytes.len().min(LONGEST_DUMP)];
     let table = machine::smbios::split_dump(bytes).map(|(_, table)| table);
     match table.or(is_bare(bytes).then_some(bytes)) {
         Some(table) => read(table.to_vec(), &[], &sink.origin(line), sink),
-        None => sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line),
+        None => sink.withhold("machine.memory_devices", "the SMBIOS table is truncated".to_owned(), line),
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
 fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     let tables = machine::smbios::read(table);
     if !tables.complete {
-        let note = "the SMBIOS table is damaged or cut off; entries after the damage are missing";
+        let note = "the SMBIOS table is damaged or truncated; entries after the damage are missing";
         sink.draft.machine.notes.push(format!("{}: {note}", sink.text).into());
     }
     let (own, system) = (&mut sink.draft.machine.system, tables.system);
@@ -74,7 +74,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     }
 }
 
-/// Offsets of the string numbers in the structures that are read (DSP0134, 7).
+/// Offsets of the string numbers in the supported structures (DSP0134, 7).
 const STRING_FIELDS: [(u8, &[usize]); 5] = [
     (0, &[0x04, 0x05, 0x08]),
     (1, &[0x04, 0x05, 0x06, 0x07, 0x19, 0x1a]),
@@ -128,7 +128,7 @@ impl Raw {
         }
     }
 
-    /// The structure in the form it has in a table, if it is complete.
+    /// The structure in its binary form within a table, if it is complete.
     fn bytes(&self, handle: u32, kind: u32) -> Option<Vec<u8>> {
         let [own_kind, length, low, high, ..] = *self.data.as_slice() else { return None };
         let strings = self.strings.iter().filter(|byte| **byte == 0).count();

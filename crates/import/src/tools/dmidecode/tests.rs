@@ -125,7 +125,7 @@ fn the_bytes_that_u_prints_tell_what_the_table_tells() {
     assert_eq!(import(&quoted).machine.memory_devices, table.machine.memory_devices);
 }
 
-/// A damaged text yields nothing that the whole one does not.
+/// A damaged text yields no values that the complete text does not.
 fn tells_no_more(text: &str, whole: &Imported) {
     let machine = import(text).machine;
     for device in &machine.memory_devices {

@@ -54,7 +54,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "time" => number(time(text)),
         "clock" => number(seconds(text)),
-        // `0:00.12`, `1:02:03`: hundredths, or whole minutes and seconds; anything else was cut.
+        // `0:00.12`, `1:02:03`: hundredths, or whole minutes and seconds; anything else was truncated.
         "gnu-clock" => {
             let (front, last) = text.rsplit_once(':')?;
             number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
@@ -82,7 +82,8 @@ fn seconds(text: &str) -> Option<f64> {
     })
 }
 
-/// The bytes of a size in MiB that lmbench rounded to five decimals: of all possible values, the multiple of the largest power of two.
+/// The bytes of a size in MiB that lmbench rounded to five decimals: among all possible values, the one that is a
+/// multiple of the largest power of two.
 /// `Some(None)` for an impossible size.
 fn mebibytes(text: &str) -> Option<Option<String>> {
     const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
@@ -126,7 +127,7 @@ pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Co
     Some(Command { text: format!("free {unit}"), ..Command::default() })
 }
 
-/// KiB of a size printed by `free`: the unit is after it, or given by the command.
+/// KiB of a size printed by `free`: the unit follows the number, or is specified in the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     const LONG: [&str; 5] = ["--bytes", "--ki", "--me", "--gi", "--te"];

@@ -1,5 +1,5 @@
-//! Files of `/sys`, `/proc` and control groups quoted in texts: with the path before each line, below their path, or below the command that
-//! prints them. They are read with the same code as on a machine itself.
+//! Files of `/sys`, `/proc` and control groups quoted in texts: with the path at the start of each line, below their
+//! path, or below the command that prints them. They are read with the same code as on a machine itself.
 
 mod kinds;
 mod patterns;
@@ -55,7 +55,7 @@ impl Found {
         }
     }
 
-    /// Continues a list of flags that was wrapped at a margin; returns whether the line does.
+    /// Continues a list of flags that was wrapped at a margin; returns whether the line continues it.
     fn go_on(&mut self, path: &str, text: &str) -> bool {
         let is_flag = |word: &str| word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
         let Some((known, _)) = self.0.get_mut(path).filter(|_| text.split(' ').all(is_flag)) else {
@@ -66,13 +66,14 @@ impl Found {
         if lists {
             known.truncate(known.trim_end().len());
             known.push_str(&format!(" {text}\n"));
-            // It is unknown whether the break split a word: without the last flag the list counts as cut.
+            // It is unknown whether the break split a word: without the last flag, the list counts as truncated.
             *known = known.replace(" lahf_lm", "");
         }
         lists
     }
 
-    /// Whether a line is of another machine, or of the same one later: a CPU or the memory for the second time, another processor.
+    /// Whether a line is from another machine, or from the same one at a later time: a CPU or the memory for the second
+    /// time, another processor.
     fn is_other(&self, path: &str, line: &str) -> bool {
         let Some((known, _)) = self.0.get(path) else { return false };
         let (key, value) = scan::pair(line).unwrap_or_default();
@@ -99,7 +100,8 @@ impl Found {
                 }
                 continue;
             }
-            // The kernel has `lm`, or else `pni`, at the end of the first two groups of flags: a list without both was cut.
+            // The kernel prints `lm`, or otherwise `pni`, at the end of the first two groups of flags: a list without
+            // both was truncated.
             let is_cut = |line: &str| {
                 line.starts_with("flags")
                     && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
@@ -121,8 +123,7 @@ impl Found {
                 sink.add_file(path, text, line.line());
                 continue;
             };
-            // For files of all CPUs in the order of their names, only a value that is the same everywhere is known of
-            // each.
+            // For files of all CPUs in name order, the value of each CPU is known only if all values are the same.
             let mut values = text.lines();
             let first = values.next().unwrap_or_default();
             if values.all(|value| value == first) {
@@ -191,8 +192,9 @@ fn absolute(word: &str) -> Option<String> {
     folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
 }
 
-/// The file named by a line: `path:value` from grep, `path = value`, `kernel.name = value` from sysctl, a path alone, or a path between arrows,
-/// as printed by `head` above several files. `folder`: the folder for names without a path.
+/// The file specified in a line:
+/// `path:value` from grep, `path = value`, `kernel.name = value` from sysctl, only a path, or
+/// a path between arrows, as printed by `head` above several files. `folder` is the directory of names without a path.
 fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
@@ -217,7 +219,7 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     }
 }
 
-/// The folder of the command after this one, which ran in `folder`; empty if unknown.
+/// The directory of the command after this one, which ran in `folder`; empty if unknown.
 pub(crate) fn folder_after(folder: &str, command: &str) -> String {
     let changes = command.split([';', '&']).map(str::trim).filter_map(|part| part.strip_prefix("cd "));
     changes.fold(folder.to_owned(), |folder, to| {
@@ -225,7 +227,7 @@ pub(crate) fn folder_after(folder: &str, command: &str) -> String {
     })
 }
 
-/// A path relative to a folder, made absolute.
+/// A path relative to a directory, made absolute.
 fn within(folder: &str, path: &str) -> String {
     if path.starts_with('/') || !folder.starts_with('/') {
         return path.to_owned();
@@ -241,7 +243,7 @@ fn within(folder: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// The full path of a file that a command in this folder names.
+/// The full path of a file specified by a command in this directory.
 fn absolute_from(folder: &str, word: &str) -> Option<String> {
     match scan::begins(folder, "/sys|/proc") && !word.contains('=') {
         true => absolute(&within(folder, word)),
@@ -249,7 +251,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The folder of the files that a command prints with their names, as given in the command.
+/// The directory of the files that a command prints with their names, as specified in the command.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| {
         command.text.contains("grep") || command.text.contains("head") || command.text.contains("tail")
@@ -258,7 +260,7 @@ fn named_from(command: Option<&Command>) -> String {
     folder.filter(|folder| scan::begins(folder, "/sys|/proc")).unwrap_or_default()
 }
 
-/// The files printed by a command, in order; none if it processes their content.
+/// The files printed by a command, in order; empty if the command processes their content.
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
     let command = command.text.as_str();
@@ -291,7 +293,10 @@ fn asked(command: &Command) -> VecDeque<String> {
             continue;
         }
         // Within a container or on another machine.
-        let away = scan::begins(part, "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ");
+        let away = scan::begins(
+            part,
+            "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ",
+        );
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
         let part = &part.replace(if away { ['\'', '"'] } else { ['\0'; 2] }, "");
         let around = |word: &&str| away && !reads(word) || scan::is_one_of(word, "sudo|doas|time|watch|$");
@@ -315,7 +320,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     if stages.all(is_kept) { paths } else { VecDeque::new() }
 }
 
-/// The file of a line that identifies its file by itself, whatever is above it.
+/// The file of a line that identifies its file by itself, regardless of the lines above.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
@@ -354,7 +359,7 @@ pub(super) const FILES: Tool = Tool {
 struct FilesReader {
     /// Files whose content is still expected.
     asked: VecDeque<String>,
-    /// The folder for names without a path.
+    /// The directory for names without a path.
     folder: String,
     /// The current file.
     current: Option<String>,

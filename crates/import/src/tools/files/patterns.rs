@@ -22,7 +22,7 @@ struct Pattern {
     /// Words that the command must contain, or with `!` before them must not contain; none if no command is needed.
     command: Vec<&'static str>,
     parts: Vec<Part>,
-    /// The byte that each such line begins with, if they all do.
+    /// The first byte of such lines, if it is the same for all.
     first: Option<u8>,
     /// Paths and their contents.
     files: Vec<(&'static str, &'static str)>,
@@ -44,7 +44,7 @@ struct Figure {
 /// A tool's patterns.
 #[derive(Default)]
 struct Known {
-    /// Programs whose command line counts as the tool's own; any program if none is named.
+    /// Programs whose command line counts as the tool's own; any program if none is listed.
     programs: Vec<&'static str>,
     patterns: Vec<Pattern>,
     /// What a first line without a command may begin with; anything if this is empty.
@@ -149,7 +149,7 @@ impl Pattern {
             .all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has_option(word)))
     }
 
-    /// Whether a line may match this pattern, by its beginning: most do not.
+    /// Whether a line may match this pattern, by its beginning; excludes most lines.
     fn may_be(&self, text: &str, command: Option<&Command>) -> bool {
         if !self.command.is_empty() && command.is_none() {
             return false;
@@ -216,7 +216,8 @@ impl Figure {
         Some(Self { metric: metrics::find(metric)?, words: published::split_words(words).ok()? })
     }
 
-    /// The words with their values; a word whose placeholder has no value is left out. `None` without the main value, and an error if the value
+    /// The words with their values; a word whose placeholder has no value is
+    /// omitted. `None` without the main value, and an error if the value
     /// of a placeholder is incomplete.
     fn fill(&self, values: &Values) -> Option<Result<Vec<String>, ()>> {
         let mut words = Vec::new();
@@ -246,14 +247,14 @@ impl Figure {
     }
 }
 
-/// What is missing in a value.
+/// The missing part of a value.
 enum Missing {
     All,
     Unit,
 }
 
-/// A template with its placeholders filled in: `{a}` is a value, `{a[3:0]}` some of its bits; `{a|b|=c}` is `b` if `a` has no value, and the word
-/// c if neither has.
+/// A template with its placeholders filled in: `{a}` is a value, `{a[3:0]}` some of its bits; `{a|b|=c}` is `b` if `a`
+/// has no value, or the word c if neither has a value.
 fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut filled = String::new();
     let mut rest = template;
@@ -354,14 +355,14 @@ struct PatternReader {
     values: Values,
     counted: Option<u32>,
     found: Found,
-    /// Where the values that may occur only once were read.
+    /// The origins of values that may occur only once.
     seen: BTreeMap<&'static str, PendingLine>,
     /// Results of this output, by metric and labels.
     made: HashSet<String>,
 }
 
 impl PatternReader {
-    /// Takes the results of a line; returns whether the output continues, because a repeated result belongs to another output.
+    /// Reads the results of a line; returns whether the output continues, since a repeated result belongs to another output.
     fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
         for figure in &pattern.figures {
             let m = match figure.fill(&self.values) {

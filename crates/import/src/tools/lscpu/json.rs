@@ -32,7 +32,7 @@ impl Reader for JsonReader {
 
     fn end(&mut self, sink: &mut Sink) {
         let Some(Value::Array(entries)) = self.0.value() else {
-            let why = "the lscpu JSON is cut off or damaged".to_owned();
+            let why = "the lscpu JSON is truncated or damaged".to_owned();
             return sink.withhold("machine", why, self.0.first.line());
         };
         let mut fields = Vec::new();

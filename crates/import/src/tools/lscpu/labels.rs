@@ -20,7 +20,7 @@ pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Whose value it is, how it is written, and its place in the record; `None` for a value that is read by code of its own.
+/// The owner of the value, its format, and its place in the record; `None` for a value with dedicated code.
 pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
     let form = LABELS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
     form.split(' ').collect::<Vec<_>>().try_into().ok()
@@ -29,11 +29,11 @@ pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
 /// The meaning of a label, with the number or name in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label<'a> {
-    /// What it is: one of [`key`].
+    /// The value's key: one of [`key`].
     pub key: &'static str,
     /// `L1d` of `L1d cache`, `3` of `NUMA node3 CPU(s)`.
     pub part: &'a str,
-    /// As written.
+    /// The format of the value.
     pub text: &'a str,
 }
 

@@ -34,7 +34,7 @@ fn is_asked(command: Option<&Command>) -> bool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let Some((label, value)) = split_label(line.text) else { return false };
-    // Other tools also have these: kernels and inxi the first, likwid-topology the others.
+    // Other tools also print these labels: kernels and inxi the first, likwid-topology the others.
     let loose = scan::is_one_of(label.text, "CPU|Cores per socket|Threads per core");
     match label.key {
         key::ARCHITECTURE if !loose => values::is_architecture(value),
@@ -54,7 +54,7 @@ struct ListReader {
     flags: bool,
     /// Whether the command line above is an lscpu command.
     asked: bool,
-    /// A first line with an architecture, until another line follows: package managers print such a line too.
+    /// A first line with an architecture, until another line follows, because package managers also print such a line.
     first: Option<PendingLine>,
 }
 

@@ -56,7 +56,8 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 }
 
 impl Form {
-    /// The columns of a head. All must be known, so that none is misread. `-p` has an empty column before the caches.
+    /// The columns of a header. All of them must be known, to avoid misreading
+    /// any. `-p` has an empty column before the caches.
     fn head(self, text: &str) -> Option<Vec<Column>> {
         let words: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
@@ -80,7 +81,7 @@ impl Form {
         columns.iter().all(|(_, name)| known(name)).then_some(columns)
     }
 
-    /// The cells of a row by column; if one is missing, or two were joined, it is impossible to tell which.
+    /// The cells of a row by column; `None` if a cell is missing or two were joined, because it is unknown which.
     fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         let mut cells: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
@@ -91,8 +92,8 @@ impl Form {
         if let (Some(at), Some(more)) = (named, cells.len().checked_sub(columns.len())) {
             cells.drain(at..at + more);
         }
-        // Kernels of Arm report no partitions of a line: in such rows every other cell begins or ends where its column
-        // does.
+        // Arm kernels report no partitions of a line: in such rows, every other cell is aligned with the start or end
+        // of its column.
         let whole = cells.len() == columns.len();
         let mut left = columns.iter();
         let mut column = |place: &Range<usize>| {
@@ -146,7 +147,8 @@ fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
-/// Takes the row of a CPU, by column names in lower case; returns whether it is one. `of_all`: the table also has offline CPUs.
+/// Reads the row of a CPU, by column names in lower case; returns whether the row is
+/// valid. `of_all`: the table also has offline CPUs.
 fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
@@ -171,7 +173,7 @@ fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -
     true
 }
 
-/// Takes the row of a kind of cache, by column names in lower case; returns whether it is one.
+/// Reads the row of a kind of cache, by column names in lower case; returns whether the row is valid.
 fn take_cache(cells: &[(&str, &str)], line: Line, sink: &mut Sink) -> bool {
     let named = find(cells, "name").and_then(|name| Some((name, parse_cache_name(name)?)));
     let Some((name, cache)) = named else { return false };

@@ -105,7 +105,7 @@ fn json_flat_and_nested_tells_the_same_as_the_list() {
     }
     assert_eq!(import(flat).import.inventory["machine.counts.packages"].line, 8);
     let cut = import(&nested[..nested.len() - 40]);
-    assert!(cut.import.withheld[0].why.contains("cut off"), "{:?}", cut.import);
+    assert!(cut.import.withheld[0].why.contains("truncated"), "{:?}", cut.import);
 }
 
 #[test]

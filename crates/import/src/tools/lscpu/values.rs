@@ -10,7 +10,7 @@ use crate::reading::*;
 /// Longest text of flags that is kept.
 const LONGEST_FLAGS: usize = 32 << 10;
 
-/// Names of the architectures of kernels for processors that linespeed may meet.
+/// Architecture names of kernels for processors that linespeed may encounter.
 pub(super) fn is_architecture(value: &str) -> bool {
     const KNOWN: &str = "x86_64|aarch64|armhf|ppc64el|i386|i486|i586|i686|amd64|arm64|ppc64|ppc64le|s390x|riscv64|\
         loongarch64|mips64|sw_64|ia64|sparc64";
@@ -24,14 +24,14 @@ pub(super) struct List {
     pub(super) output: Lscpu,
     /// Whether there are any values.
     pub(super) begun: bool,
-    /// The current kind of core has counts, plausible or not.
+    /// Whether the current kind of core has counts, plausible or not.
     counted: bool,
     /// Whether its lists are masks (`--hex`), which are not read.
     masks: bool,
 }
 
 impl List {
-    /// Two values of something that exists only once in a machine mean that another list begins here.
+    /// Handles two values of a property that occurs only once in a machine: another list begins here.
     fn part_where(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
@@ -103,7 +103,7 @@ impl List {
         let known = if of_kind { kind } else { Some(&self.output.machine) };
         let known = known.and_then(|values| values.get(key));
         let differs = known.is_some_and(|known| known.value != fact.value);
-        // Another kind of core begins with a name after counts; the kinds of an x86 machine have one name.
+        // Another kind of core begins with a name after counts; on x86 machines, all kinds have the same name.
         let named = key == key::MODEL_NAME && (known.is_some() || self.output.kinds.len() > 1);
         let counted = named && self.counted;
         let is_x86 = self.output.machine.text(key::ARCHITECTURE) == Some("x86_64");
@@ -125,7 +125,7 @@ impl List {
         // If the line of all CPUs is lost, a single number may be a mask.
         let number = value.bytes().all(|b| b.is_ascii_hexdigit()) && value != "0";
         if !none && (self.masks || number && self.output.machine.get(key::ONLINE).is_none()) {
-            return Err((path, format!("{value:.60} may be a CPU mask; only lists are read")));
+            return Err((path, format!("{value:.60} may be a CPU mask; only CPU lists are supported")));
         }
         let list = if none { CpuList::new() } else { cpus(value).map_err(|why| (path.clone(), why))? };
         let list = sink.fact(path, list, line);
@@ -148,8 +148,8 @@ impl List {
         let is_counted = if printed.is_some() { instances.is_some() } else { unit.is_some() };
         let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));
         let Some((size, cache)) = size else {
-            // Without a unit and a number of instances (old `--bytes`) nothing distinguishes one from the sum.
-            return Err((path, format!("{value:.60} may be the size of one cache or of all")));
+            // Without a unit and a number of instances (old `--bytes`), one size cannot be distinguished from the sum.
+            return Err((path, format!("{value:.60} may be the size of one cache or of all caches")));
         };
         let sum = printed.is_none() && unit.is_some_and(|(_, iec)| iec);
         let bytes = if sum { None } else { size.one(cache.0, instances.unwrap_or(1)) };
@@ -167,7 +167,7 @@ impl List {
     }
 }
 
-/// Something that is not read, and the reason.
+/// A value that is not read, and the reason.
 type Why = (String, String);
 
 /// A value in the form of records, clocks in Hz and switches as 0 and 1; `None` if it is empty, and why if it is impossible.
@@ -194,5 +194,5 @@ fn read(how: &str, value: &str) -> Result<Option<String>, String> {
 /// A list of CPUs; masks of them (`--hex`) are not read.
 fn cpus(value: &str) -> Result<CpuList, String> {
     let list = facts::parse_cpus(value).map_err(|error| error.to_string())?;
-    if list.is_empty() { Err(format!("{value:.60} does not name a CPU")) } else { Ok(list) }
+    if list.is_empty() { Err(format!("{value:.60} is not a CPU number")) } else { Ok(list) }
 }

@@ -6,14 +6,15 @@ use super::Run;
 use super::text::{Counter, Part, scale};
 use crate::reading::*;
 
-/// Other names that perf has for an event, and the name used in records.
+/// Alternative names for an event in perf, and the name used in records.
 const SAME: &str = "cpu-cycles=cycles|branch-instructions=branches|cs=context-switches|migrations=cpu-migrations|\
     faults=page-faults|idle-cycles-frontend=stalled-cycles-frontend|idle-cycles-backend=stalled-cycles-backend";
 
-/// If counts of one event in several groups differ by a larger share, they are doubtful: each is extrapolated from a different time.
+/// If counts of an event in several groups differ by more than this share, they are doubtful, because each is
+/// extrapolated from a different time.
 const MOST_APART: f64 = 0.1;
 
-/// What an event counts and in which mode.
+/// An event and its counting mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
     /// `cpu_core` of `cpu_core/cycles/`; empty if there is one kind of core.
@@ -34,7 +35,8 @@ struct Slot {
     counted: bool,
     /// The total before the last value.
     before: f64,
-    /// Count since the start of the last interval; with several groups of events, the one with the longest counting time.
+    /// Count since the start of the last interval; with several groups of events, the count with the longest counting
+    /// time.
     last: Estimate,
     /// Difference between the counts of the groups, as a share.
     apart: f64,
@@ -107,13 +109,14 @@ impl Counts {
         self.counted().next().is_none()
     }
 
-    /// Whether counters per interval follow counters of a whole run, or the reverse; they then belong to another output.
+    /// Whether per-interval counters follow counters of a whole run, or vice versa, in which case they belong to
+    /// another output.
     pub(super) fn is_of_another(&self, counter: &Counter) -> bool {
         self.counted().next().is_some_and(|slot| (slot.intervals > 0) != counter.interval.is_some())
     }
 
-    /// Whether the whole machine was counted, as far as the events show this. Results for single CPUs and sockets require it, and perf then
-    /// counts the clock of the CPUs instead of the clock of a process.
+    /// Whether the whole machine was counted, if the events show this. Results for single CPUs and sockets require
+    /// system-wide counting, in which case perf counts the clock of the CPUs instead of the clock of a process.
     pub(super) fn system(&self) -> Option<bool> {
         let clock = |name: &str| self.counted().any(|slot| slot.event.name == name);
         (self.of_cpus() || clock("cpu-clock")).then_some(true).or(clock("task-clock").then_some(false))
@@ -124,10 +127,11 @@ impl Counts {
         self.counted().any(|slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_)))
     }
 
-    /// Takes one counter; returns whether its unit is a unit of counts.
+    /// Adds a counter; returns whether its unit is a unit of counts.
     pub(super) fn take(&mut self, counter: &Counter, line: Line, sink: &mut Sink) -> bool {
         let event = Event::read(&counter.event);
-        // Without a unit clocks are nanoseconds, and up to Linux 3 milliseconds with a fraction. Temperature is not a
+        // Without a unit, clocks are in nanoseconds, or up to Linux 3 in milliseconds with a
+        // fraction. Temperature is not a
         // count.
         let is_clock = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
         let printed = match counter.unit.as_str() {
@@ -153,26 +157,26 @@ impl Counts {
         true
     }
 
-    /// The line was not one of a counter: further lines do not belong to the counter above.
+    /// The line was not a counter line: further lines do not belong to the counter above.
     pub(super) fn leave(&mut self) {
         self.last = None;
     }
 
-    /// Takes the line below the line of a counter.
+    /// Reads the line below the line of a counter.
     pub(super) fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
         if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)).filter(|slot| slot.counted) {
             slot.tail(further, line, sink);
         }
     }
 
-    /// Everything as measurements.
+    /// Passes all counters to the sink as measurements.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         let most = self.slots.iter().map(|slot| slot.seen.0).max();
         let counted = self.slots.into_iter().filter(|slot| slot.counted);
         let (slots, missing): (Vec<Slot>, Vec<Slot>) = counted.partition(|slot| Some(slot.seen.0) == most);
         for slot in missing {
             let what = format!("counter.count {}", slot.event.plain());
-            let why = "its line is missing in some intervals".to_owned();
+            let why = "the line is missing in some intervals".to_owned();
             sink.withhold(&what, why, slot.line.line());
         }
         let slots = with_sums(slots);
@@ -185,7 +189,7 @@ impl Counts {
             let line = slot.line.line();
             if slot.is_unseen() {
                 let what = format!("counter.count {}", slot.event.plain());
-                let why = "perf prints 0 where it cannot count this".to_owned();
+                let why = "perf prints 0 if it cannot count this event".to_owned();
                 sink.withhold(&what, why, line);
                 continue;
             }
@@ -291,7 +295,7 @@ impl Slot {
         }
     }
 
-    /// Whether it is the zero of an event that always occurs, or that cannot occur in user mode.
+    /// Whether it is a zero count of an event that always occurs, or that cannot occur in user mode.
     fn is_unseen(&self) -> bool {
         let never =
             self.event.mode == "u" && scan::is_one_of(&self.event.name, "context-switches|cpu-migrations");
@@ -379,7 +383,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     if instructions.impossible || cycles.impossible {
         m.doubt = Some("its counted share of time is impossible".into());
     }
-    // Half of the last printed digit, and a little for groups that were counted at different times.
+    // Half of the last printed digit, plus a margin for groups that were counted at different times.
     let slack = 0.005 + (0.01 + instructions.apart + cycles.apart) * value.abs();
     if let Some(stated) = stated.filter(|stated| (stated - value).abs() > slack) {
         let shares = instructions.coverage().zip(cycles.coverage()).filter(|(one, other)| one != other);

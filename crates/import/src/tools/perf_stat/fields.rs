@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::text::{Counter, Part, is_event};
 use crate::reading::*;
 
-/// Separators recognised without the command line; `-x` also allows others.
+/// Separators recognized without the command line; `-x` also allows others.
 pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
 /// Smallest number of fields in a line without options that shorten it.

@@ -1,4 +1,5 @@
-//! Top-down metrics of levels 1 and 2 as perf prints them: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
+//! Top-down metrics of levels 1 and 2 as printed by
+//! perf: `#     25.5 %  tma_backend_bound`, in fields `25.5,%  tma_backend_bound`,
 //! in JSON `"metric-value" : "25.5", "metric-unit" : "%  tma_backend_bound"`.
 
 use super::Run;
@@ -102,7 +103,7 @@ impl Shares {
         }
         let Some((category, share)) = share(text).filter(|_| self.all.len() < MOST) else { return false };
         if self.of_a_kind {
-            let why = "it covers only one of several core types".to_owned();
+            let why = "covers only one of several core types".to_owned();
             sink.withhold(metrics::COUNTER_SHARE, why, line);
         } else {
             self.all.push((category, share, line.into()));

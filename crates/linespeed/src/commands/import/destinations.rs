@@ -1,4 +1,4 @@
-//! Where the records of imported machines go.
+//! Destinations for the records of imported machines.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// Where each record goes, and whether the user named that file; nowhere for standard output, or if the state folder cannot be written to, since
-/// the texts are still available. `machines`: the names of the machines in the text.
+/// The destination of each record, and whether the user specified that file. There is none for standard output, or if the state directory
+/// cannot be written to, since the texts are still available. `machines` has the names of the machines in the text.
 pub(super) fn choose_destinations(
     options: &Options,
     records: &[Record],
@@ -21,7 +21,7 @@ pub(super) fn choose_destinations(
         Failure::Usage(format!("the input contains {} machines ({machines}): {way_out}", records.len()))
     };
     if several && (options.out.form().is_some() || to_standard_output(options)) {
-        return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
+        return Err(too_many("print one machine with --only NAME, or write all with --output DIR/"));
     }
     if to_standard_output(options) && !is_named(options) {
         return Ok(Vec::new());
@@ -54,8 +54,8 @@ pub(super) fn choose_destinations(
         }
         Some(_) if several => {
             return Err(too_many(
-                "use --output with a folder (end its name with / to create it), or --only NAME for one of \
-                 them",
+                "use --output with a directory (end its name with / to create it), or --only NAME for one \
+                 machine",
             ));
         }
         Some(file) => vec![(file, true)],

@@ -1,4 +1,4 @@
-//! Where a recording is saved: the file of `--output`, written every minute and at the end.
+//! Saves a recording to the file of `--output`, every minute and at the end.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
         Ok(Self { options, file, until: None, said: false })
     }
 
-    /// Writes the recording so far when due; a disk that is full now may have room later.
+    /// Writes the recording so far, if due; a failed write is retried because a full disk may have room later.
     pub fn write_now_and_then(
         &mut self,
         keeping: &mut Keeping,
@@ -49,14 +49,14 @@ impl<'a> Kept<'a> {
             Ok(()) => self.until = Some(super::now()),
             Err(failure) if !self.said => {
                 self.said = true;
-                output::complain(&format!("{failure}; observation continues"));
+                output::complain(&format!("{failure}; still observing"));
             }
             Err(_) => {}
         }
         Ok(())
     }
 
-    /// Writes the whole recording; on failure, reports what the file contains.
+    /// Writes the whole recording; on failure, reports which part the file contains.
     pub fn write_at_the_end(&self, record: &Record) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         let written = if is_named(self.options) {

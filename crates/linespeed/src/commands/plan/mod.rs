@@ -1,4 +1,4 @@
-//! `linespeed plan`: how to lay out a program on this machine, or on that of a record.
+//! `linespeed plan`: the best layout of a program on this machine, or on the machine of a record.
 
 mod verify;
 
@@ -60,7 +60,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     Some(match (plan.verify, plan.command.as_slice(), named) {
         (false, [first, ..], _) => {
             let first = first.to_string_lossy();
-            format!("to run a command both ways, use linespeed plan --verify -- {first} …")
+            format!("to run a command planned and unpinned, use linespeed plan --verify -- {first} …")
         }
         (false, ..) if options.measuring.quiet_machine => {
             "--quiet-machine requires --verify: otherwise linespeed plan measures nothing".to_owned()
@@ -69,15 +69,16 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
         (true, _, Some(record)) => {
             let record = record::phrase::visible(Path::new(record));
             format!(
-                "--verify runs the command on this machine, so it takes no record: omit {record}, or \
+                "--verify runs the command on this machine and accepts no record: omit {record}, or \
                  omit --verify and the command"
             )
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result and --as only lines to paste: omit one of them".to_owned()
+            "--verify prints a measured result, --as prints only lines to paste: omit one of the two"
+                .to_owned()
         }
         (true, [], _) => {
-            "nothing to run; use linespeed plan --verify -- COMMAND ({threads} in it means threads per \
+            "nothing to run; use linespeed plan --verify -- COMMAND ({threads} in COMMAND: threads per \
              process)"
                 .to_owned()
         }
@@ -85,7 +86,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     })
 }
 
-/// The error: in a flag, or in the record.
+/// The error message, for a flag or for the record.
 fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
     let why = error.to_string();
     match &plan.record {
@@ -100,7 +101,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
     let why = match there.as_slice() {
         [] => "this layout is the same as no binding".to_owned(),
-        tools => format!("this layout cannot be expressed for it; available: {}", tools.join(", ")),
+        tools => format!("the tool cannot express this layout; available: {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }

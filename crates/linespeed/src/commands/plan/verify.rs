@@ -1,4 +1,4 @@
-//! `linespeed plan --verify -- COMMAND`: the same work alternately as planned and unpinned.
+//! `linespeed plan --verify -- COMMAND`: runs the same work alternately as planned and unpinned.
 
 use diagnose::judge_verification;
 use experiment::copies::{RunOptions, raise_file_limit};
@@ -84,7 +84,7 @@ impl LayoutObserver for Shown<'_> {
     }
 
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize) {
-        let which = if planned { "as planned" } else { "unbound" };
+        let which = if planned { "as planned" } else { "unpinned" };
         self.done(done, all, &format!("{which}: {}", units::figure(took.seconds, "s")));
     }
 }

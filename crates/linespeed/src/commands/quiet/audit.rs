@@ -1,4 +1,4 @@
-//! `linespeed quiet` alone: the state of every knob. Changes nothing.
+//! `linespeed quiet` without a command: the state of every knob. Changes nothing.
 
 use std::time::Duration;
 
@@ -29,10 +29,10 @@ use ::drawn::audit_json;
 
 /// Maximum number of records read, newest first.
 const MOST_RECORDS: usize = 5;
-/// How long busy processes are sampled.
+/// Sampling time for busy processes.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Inspects all knobs, or the named ones. For --fail-on, a knob that adds noise is a warning.
+/// Inspects all knobs, or the specified ones. For --fail-on, a knob that adds noise counts as a warning.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
@@ -77,7 +77,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
-/// How noisy the machine is, from the last proof or measured now; and wake-ups from its records.
+/// The machine's noise, from the last proof or measured now, and its wake-up latency from records.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();

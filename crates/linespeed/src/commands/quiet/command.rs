@@ -89,7 +89,7 @@ fn attempt(
     Ok(ended.map_or(3, |ended| ended.exit.code()))
 }
 
-/// Named knobs must be set; otherwise the command does not run.
+/// Refuses to run the command if a knob specified by the user could not be set.
 fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Failure> {
     let missing: Vec<String> = tuned
         .outcomes()
@@ -100,12 +100,12 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::Cannot(format!(
-        "{}; the command was not run, and all settings are as before",
+        "{}; the command was not run, and all settings are unchanged",
         missing.join("; ")
     )))
 }
 
-/// Is notified of the command's end: later signals are for us.
+/// Is notified of the command's exit; later signals are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {
@@ -114,6 +114,6 @@ impl Watcher for Ending {
     }
 
     fn left(&mut self, left: &[Process]) {
-        say_left(&name_processes(left), "the knobs stay set until it ends; Ctrl-C ends it");
+        say_left(&name_processes(left), "the knobs stay set until then; Ctrl-C ends the wait");
     }
 }

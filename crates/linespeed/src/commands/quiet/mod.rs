@@ -1,4 +1,4 @@
-//! `linespeed quiet`: disables what makes measurements noisy here, and restores it.
+//! `linespeed quiet`: disables sources of measurement noise on this machine, and restores them.
 
 mod audit;
 mod command;
@@ -21,7 +21,7 @@ use crate::options::{Options, Quiet};
 use crate::output;
 use ::drawn::knob_changes;
 
-/// Exit code if the machine is not quiet, or not everything was set or restored.
+/// Exit code if the machine is not quiet, or if not all knobs were set or restored.
 pub const NOT_QUIET: u8 = 1;
 
 /// Executes the request.
@@ -51,7 +51,8 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     audit::run(options, &root, &names)
 }
 
-/// Rejects requests without effect: knobs for selected CPUs without any CPU; a file for output that goes to standard output.
+/// Rejects requests without effect: knobs for selected CPUs without any CPU, or a file for output that is written to
+/// standard output.
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
@@ -59,7 +60,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
-        return Err(Failure::usage("standard output is the command's: omit --markdown, or use --json"));
+        return Err(Failure::usage("standard output belongs to the command: omit --markdown, or use --json"));
     }
     // A proof of a command takes a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
@@ -72,7 +73,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     }
     let (are, s) = if idle.len() == 1 { ("is", "s") } else { ("are", "") };
     Err(Failure::Usage(format!(
-        "{} {are} set for selected CPUs only, and need{s} a list of them: linespeed quiet --cpus LIST {} …",
+        "{} {are} set only for selected CPUs, and require{s} a CPU list: linespeed quiet --cpus LIST {} …",
         idle.join(", "),
         idle.join(" ")
     )))
@@ -104,7 +105,7 @@ fn dry_run(
     hand_out(options, &forms.with_value(reported)).map(|()| 0)
 }
 
-/// `--apply`: sets them permanently.
+/// `--apply`: sets the knobs permanently.
 fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
     let tuned = tuned_session::begin(options, names, Purpose::Persistent)?;
@@ -119,7 +120,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         .with_value(json!({"applied": json::outcomes(&outcomes), "stands": stands}));
     hand_out(options, &forms).inspect_err(|_| {
         if stands {
-            output::complain("the values are set; to restore them: linespeed quiet --restore");
+            output::complain("the values are set; to restore the old values: linespeed quiet --restore");
         }
     })?;
     if !stands && code != 0 {

@@ -15,7 +15,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::{Options, Quiet};
 use crate::{files, output};
 
-/// Measures and prints; the exit code.
+/// Measures and prints the gain; returns the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     let begin_session = |names: &[&'static str]| -> Result<TunedSession, Error> {
         tuned_session::begin(options, names, Purpose::Measuring)

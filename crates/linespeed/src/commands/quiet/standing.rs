@@ -15,7 +15,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 use ::drawn::knob_changes;
 
-/// `--restore`: restores what an earlier session left.
+/// `--restore`: restores the settings left by an earlier session.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     // A signal in the middle is heard after the end.
     let stop = signals::install();
@@ -35,7 +35,7 @@ pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     Ok(if back { 0 } else { NOT_QUIET })
 }
 
-/// `--status`: what is set, and by whom. Returns 1 if anything is.
+/// `--status`: shows the changed knobs and who changed them. Returns 1 if there are any.
 pub(super) fn status(options: &Options) -> Result<u8, Failure> {
     let caller = tuned_session::caller();
     let folder = caller.state_directory()?;

@@ -17,7 +17,7 @@ use ::drawn::knob_changes;
 /// Whether something could not be restored in this run.
 static NOT_BACK: AtomicBool = AtomicBool::new(false);
 
-/// Whether something could not be restored in this run: then it was no success.
+/// Whether something could not be restored in this run, which makes the run a failure.
 pub fn is_something_not_back() -> bool {
     NOT_BACK.load(Ordering::Relaxed)
 }
@@ -41,7 +41,7 @@ pub fn caller() -> Caller {
     }
 }
 
-/// Sets the knobs with these names, or all that are not opt-in. An error means that nothing is set.
+/// Sets the knobs with these names, or all knobs that are not opt-in. An error means that nothing is set.
 pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Error> {
     let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
     let tuned = TunedSession::begin(&caller(), wanted)?;
@@ -71,7 +71,7 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
     Ok(Some(tuned))
 }
 
-/// What is set, if requested; what is not, unless output is off.
+/// Reports the knobs that were set, if requested, and those that were not, unless output is off.
 pub fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;
@@ -90,7 +90,7 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
     }
 }
 
-/// The record's data about them.
+/// The entries for knobs in a record.
 pub fn knobs(tuned: Option<&TunedSession>) -> Vec<record::Knob> {
     tuned.map(TunedSession::knobs).unwrap_or_default()
 }

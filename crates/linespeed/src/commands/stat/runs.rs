@@ -15,11 +15,11 @@ use crate::progress::{name_processes, say_left};
 
 /// The result of the runs.
 pub(super) struct Runs {
-    /// Those that count.
+    /// The runs that count, without warm-up runs.
     pub done: Vec<Run>,
     /// Why the command could not be started.
     pub refused: Option<SpawnError>,
-    /// The signal that ended them early.
+    /// The signal that ended the runs early.
     pub interrupted: Option<i32>,
     /// CPU placement after each run.
     pub looks: Option<Looks>,
@@ -38,15 +38,15 @@ impl Runs {
     }
 }
 
-/// How often a command is run.
+/// How a command is repeated.
 pub(super) struct Repeat<'a> {
-    /// Runs that count.
+    /// Number of runs that count.
     pub runs: u32,
-    /// Runs before them.
+    /// Number of warm-up runs before.
     pub warmup: u32,
-    /// A shell line to run before each.
+    /// A shell command to run before each run.
     pub prepare: Option<&'a str>,
-    /// The placement checks after each.
+    /// The placement checks after each run.
     pub looker: Option<Looker>,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Repeat<'a> {
 pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
     let Repeat { runs: repeat, warmup, prepare, mut looker } = repeat;
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None, looks: None };
-    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends it");
+    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends the wait");
     let all = warmup + repeat;
     let mut input = SharedInput::of_runs(all);
     for number in 0..all {
         if input.before(number) {
             output::complain(
-                "the first run read all of standard input (a pipe), so later runs get nothing. Use a file \
+                "the first run read all of standard input (a pipe), so later runs read nothing. Use a file \
                  instead: < FILE",
             );
         }

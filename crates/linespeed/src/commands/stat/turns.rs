@@ -23,7 +23,7 @@ use crate::{output, redaction};
 /// Minimum wait that is reported, seconds.
 pub(super) const SHORT_WAIT: f64 = 2.0;
 
-/// Runs the commands alternately and reports; returns the exit code of the first that failed, otherwise 0.
+/// Runs the commands alternately and reports; returns the exit code of the first command that failed, otherwise 0.
 pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]]) -> Result<u8, Failure> {
     let terms = options.measuring.gate_terms()?;
     gate::check_junit(stat.junit.as_ref())?;
@@ -76,7 +76,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),
         (Ended::Complete, Some(turns)) => gate::held(diagnose::gate_turns(turns, terms)),
-        _ => Err("it ended early".to_owned()),
+        _ => Err("the run ended early".to_owned()),
     });
     let held = gate.as_ref().and_then(|gate| gate.as_ref().ok());
     let delivered = match record.measurements.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
 fn name_suite(turns: Option<&Turns>, at: usize) -> String {
     let name =
         |at: usize| turns.and_then(|turns| turns.commands.get(at)).map_or("", |command| &command.workload);
-    format!("{} against {}", name(at), name(0))
+    format!("{} compared with {}", name(at), name(0))
 }
 
 /// Why a command cannot be started. Text after a separator may have been meant for the previous command.
@@ -108,13 +108,13 @@ fn refusal(options: &Options, which: usize, why: &SpawnError) -> String {
     let said = redaction::refused(options, why);
     match why {
         SpawnError::NotFound { hint: Hint::NotOnPath, .. } if which > 0 => {
-            format!("{said} (::: separates commands; put a command with its own ::: into sh -c '...')")
+            format!("{said} (::: separates commands; put a command that contains ::: into sh -c '...')")
         }
         _ => said,
     }
 }
 
-/// The exit code of the first that failed, in the order of the commands; 128+n for a signal.
+/// The exit code of the first command that failed, in the order of the commands; 128+n for a signal.
 fn code(done: &InTurns) -> u8 {
     if let Some((Trouble::Stopped(signal), _)) = done.ended {
         return signal_code(signal);
@@ -130,8 +130,8 @@ fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
         let times = runs.iter().filter(|run| run.ended.exit != Exit::Code(0)).count();
         let of = count_noun(runs.len(), "run");
         output::complain(&match redact {
-            true => format!("command {} failed in {times} of {of}: it {}", at + 1, how.exit),
-            false => format!("{name} failed in {times} of {of}: it {how}"),
+            true => format!("command {} failed in {times} of {of}: the command {}", at + 1, how.exit),
+            false => format!("{name} failed in {times} of {of}: the command {how}"),
         });
     }
 }
@@ -163,7 +163,7 @@ impl Observer for Heard<'_> {
     }
 
     fn waits_for(&mut self, processes: &[Process]) {
-        say_left(&name_processes(processes), "Ctrl-C ends it");
+        say_left(&name_processes(processes), "Ctrl-C ends the wait");
     }
 
     fn leaves_pipe(&mut self) {

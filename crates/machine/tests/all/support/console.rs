@@ -1,5 +1,5 @@
-//! Reads the text that hwloc's `lstopo -v -` prints: an object a line, indented below the object that holds it,
-//! then counts by depth, the matrix of distances and the kinds of CPUs.
+//! Parses the output of hwloc's `lstopo -v -`: one object per line, indented below its parent object, then counts by
+//! depth, the distance matrix and the kinds of CPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use record::CpuList;
 #[derive(Clone, Debug)]
 pub struct Object {
     pub kind: String,
-    /// The kernel's number, where hwloc prints it.
+    /// The kernel's number, if hwloc prints it.
     pub number: Option<u32>,
     pub attributes: BTreeMap<String, String>,
     pub cpus: CpuList,
@@ -28,10 +28,10 @@ pub struct Console {
     pub objects: Vec<Object>,
     /// `depth 1: 4 Package` by name.
     pub counts: BTreeMap<String, usize>,
-    /// Rows of the latency matrix, empty where none is printed.
+    /// Rows of the latency matrix; empty if none is printed.
     pub distances: Vec<Vec<u32>>,
     pub offline: CpuList,
-    /// In ascending order of efficiency, as hwloc calls speed.
+    /// The kinds of CPUs in ascending order of efficiency, which is hwloc's term for speed.
     pub kinds: Vec<CpuKind>,
 }
 
@@ -69,7 +69,7 @@ impl Console {
                 console.add(object(trimmed, depth), &mut open);
             }
         }
-        // A NUMA node has the CPUs of what it is attached to.
+        // A NUMA node has the CPUs of the object to which it is attached.
         for index in 0..console.objects.len() {
             if console.objects[index].kind == "NUMANode" {
                 let depth = console.objects[index].depth;
@@ -101,7 +101,7 @@ impl Console {
 }
 
 impl Object {
-    /// An attribute in bytes, with the range that its rounding leaves: `local=8190MiB`.
+    /// An attribute in bytes, as the range that corresponds to the rounded value: `local=8190MiB`.
     pub fn bytes(&self, key: &str) -> std::ops::RangeInclusive<u64> {
         let text = &self.attributes[key];
         let digits = text.trim_end_matches(char::is_alphabetic);
@@ -139,7 +139,7 @@ fn object(line: &str, depth: usize) -> Object {
     Object { kind, number, attributes: map, cpus, depth }
 }
 
-/// Words apart from the spaces between quotes.
+/// Splits a text into words at spaces outside quotes.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! What the tests of the crate share: captured machines, hwloc's reading of them, made-up machines.
+//! Shared by the crate's tests: captured machines, hwloc's inventories of them, synthetic machines.
 
 pub mod console;
 pub mod sound;
@@ -7,23 +7,23 @@ pub mod tree;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The captured machines, by the name that their files carry.
+/// The captured machines, by the names of their files.
 pub const MACHINES: [&str; 4] =
     ["128arm-2pa2n8cluster4co", "16amd64-8n2c", "16em64t-4s2c2t-offlines", "20em64t-hybrid-1p6c2t+2ca4co1t"];
 
-/// The folder with the captures.
+/// The directory with the captures.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
 }
 
-/// A folder that goes when the test ends; in memory where that is to be had, because a large machine has tens of
-/// thousands of files.
+/// A directory that is removed when the test ends; in memory if possible, because a large machine has tens of thousands
+/// of files.
 pub fn temporary() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Unpacks a captured machine into a folder that goes when the test ends.
+/// Unpacks a captured machine into a directory that is removed when the test ends.
 pub fn unpack(name: &str) -> tempfile::TempDir {
     let target = temporary();
     let archive = folder().join(format!("{name}.tar.bz2"));
@@ -32,7 +32,7 @@ pub fn unpack(name: &str) -> tempfile::TempDir {
     target
 }
 
-/// What hwloc says of a captured machine.
+/// hwloc's inventory of a captured machine.
 pub fn hwloc_says(name: &str) -> console::Console {
     let text = std::fs::read_to_string(folder().join(format!("{name}.console"))).unwrap();
     console::Console::read(&text)

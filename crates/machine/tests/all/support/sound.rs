@@ -1,4 +1,4 @@
-//! What holds for every inventory, however wrong the tree that it was read from.
+//! Properties of every inventory, regardless of errors in the tree from which it was read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,15 +9,15 @@ use machine::{Inspection, Root, inspect};
 use record::machine::{CacheKind, Cpu};
 use record::{CpuList, Machine};
 
-/// Far longer than any of these trees takes: a reading that is not back by then waits for something.
+/// Maximum time for reading, far longer than any of these trees needs: a longer reading is blocked.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Inspects the tree below `folder`, which must neither hang nor panic, and checks what came out.
+/// Inspects the tree below `folder`, which must neither hang nor panic, and checks the result.
 pub fn inspect_below(folder: &Path) -> Inspection {
     let root = Root::captured(folder).unwrap();
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
-        // Nobody waits any more once the patience is over.
+        // After the timeout, the receiver no longer exists.
         let _ = send.send(inspect(&root));
     });
     let inspection = match receive.recv_timeout(PATIENCE) {
@@ -29,7 +29,7 @@ pub fn inspect_below(folder: &Path) -> Inspection {
     inspection
 }
 
-/// Checks an inventory for contradictions in itself.
+/// Checks an inventory for internal contradictions.
 pub fn check(machine: &Machine) {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     assert!(machine.cpus.windows(2).all(|pair| pair[0].id < pair[1].id), "CPUs are in order, each once");
@@ -80,7 +80,8 @@ pub fn check(machine: &Machine) {
     assert!(machine.notes.len() < 60, "notes without end: {:?}", machine.notes);
 }
 
-/// Numbers are counted from 0 without gaps, and as many as the count says; where a CPU that is online has none, there is no count.
+/// Checks that numbers start at 0, have no gaps, and match the count. If an online CPU has no number, there must be no
+/// count.
 fn dense(machine: &Machine, count: Option<u32>, number: impl Fn(&Cpu) -> Option<u32>) {
     let numbers: BTreeSet<u32> = machine.cpus.iter().filter_map(&number).collect();
     assert_eq!(numbers, (0..numbers.len() as u32).collect());

@@ -1,4 +1,4 @@
-//! Made-up machines of any size, written as a tree of files as a current kernel shows them.
+//! Synthetic machines of any size, written as a tree of files as in a current kernel.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,26 +7,26 @@ use std::path::Path;
 
 use record::CpuList;
 
-/// A machine to make up. CPUs are numbered as x86 firmware does: the first thread of every core of every package,
-/// then the second threads.
+/// The shape of a synthetic machine. CPUs are numbered as on x86: the first threads of all cores of all packages, then
+/// the second threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// CPUs (hardware threads) in all.
+    /// Total number of CPUs (hardware threads).
     pub cpus: u32,
-    /// NUMA nodes in all.
+    /// Total number of NUMA nodes.
     pub nodes: u32,
     /// Packages.
     pub packages: u32,
-    /// Threads of a core.
+    /// Threads per core.
     pub threads: u32,
 }
 
-/// Cores that share an L2 and are a cluster.
+/// Number of cores that share an L2 cache and form a cluster.
 const CORES_A_CLUSTER: u32 = 4;
-/// Memory of a node in KiB: 64 GiB.
+/// Memory per node, KiB: 64 GiB.
 const NODE_KIB: u64 = 64 << 20;
 
-/// The files of a machine by path; links hold their target.
+/// The files of a machine by path; links contain their target.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub texts: BTreeMap<String, String>,
@@ -34,11 +34,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Writes them below `folder`.
+    /// Writes the files below `folder`.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let mut made = None;
         for (path, text) in &self.texts {
-            // In order of their paths, so each folder comes once: a large machine has tens of thousands of files.
+            // In path order, so that each directory is created once: a large machine has tens of thousands of files.
             let parent = path.rsplit_once('/').map(|(parent, _)| parent);
             if parent != made {
                 std::fs::create_dir_all(folder.join(parent.unwrap_or_default()))?;
@@ -60,7 +60,7 @@ impl Files {
 }
 
 impl Shape {
-    /// Why this shape cannot be: asked by the example that makes such trees.
+    /// Checks whether this shape is possible, for the example that writes such trees; the error is the reason.
     #[allow(dead_code, reason = "of the example alone")]
     pub fn check(&self) -> Result<(), String> {
         let Shape { cpus, nodes, packages, threads } = *self;
@@ -89,19 +89,19 @@ impl Shape {
         self.core_of(cpu) / (self.cores() / self.nodes)
     }
 
-    /// Clusters do not cross packages.
+    /// The cluster of a CPU; clusters do not span packages.
     pub fn cluster_of(&self, cpu: u32) -> u32 {
         let a_package = self.cores() / self.packages;
         let clusters_a_package = a_package.div_ceil(CORES_A_CLUSTER);
         self.package_of(cpu) * clusters_a_package + (self.core_of(cpu) % a_package) / CORES_A_CLUSTER
     }
 
-    /// The last level is shared by a node's part of a package.
+    /// The last-level cache of a CPU, which is shared by a node's part of a package.
     pub fn last_level_of(&self, cpu: u32) -> u32 {
         self.package_of(cpu) * self.nodes + self.node_of(cpu)
     }
 
-    /// The CPUs by the number that `of` gives them.
+    /// Groups CPUs by the number returned by `of`.
     pub fn groups(&self, of: impl Fn(u32) -> u32) -> BTreeMap<u32, CpuList> {
         let mut groups: BTreeMap<u32, CpuList> = BTreeMap::new();
         for cpu in 0..self.cpus {

@@ -1,9 +1,9 @@
-//! The memory bandwidth used by other tasks on the same CPUs: the same loop in short turns, once with equal priority and
-//! once at a real-time priority, which keeps the CPUs from the others for the length of the turn. The ratio includes both
-//! the others' CPU time and their own memory traffic.
+//! Measures the memory bandwidth used by other tasks on the same CPUs: the same loop runs in short runs, alternately at
+//! normal and at real-time priority, which keeps other tasks off the CPUs during the run. The ratio includes both the
+//! CPU time and the memory traffic of the other tasks.
 //!
-//! If real-time priorities are refused, the highest weight is used, if the threads then have their CPUs: it does not
-//! affect tasks in another cgroup.
+//! If real-time priorities are refused, the highest weight is used, provided that the threads then have the CPUs to
+//! themselves: it does not affect tasks in other cgroups.
 
 use std::io;
 use std::time::Instant;
@@ -19,25 +19,26 @@ use crate::context::{Context, Halt};
 use crate::repeat::there_and_back;
 use crate::thread_group;
 
-/// A thread with less than this share of its CPU's time shares it with others.
+/// A thread with less than this share of its CPU's time shares the CPU with other tasks.
 const ALONE: f64 = 0.97;
 
-/// Seconds of the check for other tasks: some turns of the scheduler.
+/// Duration of the check for other tasks, seconds: some scheduler time slices.
 const LOOK: f64 = 0.02;
 
-/// Seconds of a turn as an equal: many turns of the scheduler, of some milliseconds each.
+/// Duration of a run at normal priority, seconds: many scheduler time slices of some milliseconds each.
 const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
-/// Seconds of a turn without any other task on the CPUs: too short to be noticed.
+/// Duration of a run without other tasks on the CPUs, seconds: too short to be noticeable.
 const ALONE_SECONDS: f64 = 0.015;
 
-/// By weight others still run at times; the turn must be long compared with a tick.
+/// Duration of a run at the highest weight, seconds. Other tasks still run at times, so it must be long compared with a
+/// tick.
 const WEIGHED_SECONDS: f64 = 0.06;
 
-/// Rounds; from nine on the interval of the median excludes the worst of them.
+/// Rounds. With nine or more, the interval of the median excludes the worst round.
 const ROUNDS: (usize, usize, usize) = (9, 12, 24);
 
-/// The lowest real-time priority: above everything without one, below every chosen one.
+/// The lowest real-time priority: above all ordinary tasks, below most real-time tasks.
 const PRIORITY: i32 = 1;
 
 /// The share of the bandwidth used by other tasks.
@@ -46,17 +47,17 @@ pub(super) struct Taken {
     op: Op,
     stores: Stores,
     share: Summary,
-    /// Iterations per second without them: the median of the rounds.
+    /// Iterations per second without other tasks: the median of the rounds.
     alone: f64,
 }
 
 impl Taken {
-    /// Whether it was measured with this loop on this many threads.
+    /// Whether this was measured with the given loop and number of threads.
     pub(crate) fn is_with(&self, threads: usize, stream: &Stream) -> bool {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
-    /// Adds its details to the measurement, whose iterations move this many bytes.
+    /// Adds the details to the measurement, whose iterations move this many bytes.
     pub(crate) fn add_details(&self, bytes: f64, m: &mut Measurement) {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
         m.detail.set(detail::TAKEN_BY_OTHERS, self.share.median);
@@ -67,14 +68,15 @@ impl Taken {
     }
 }
 
-/// Other tasks' use of a group's bandwidth, if there are any on its CPUs. Triad with regular stores.
+/// Measures the share of a group's bandwidth used by other tasks, if any run on its CPUs, with triad and regular
+/// stores.
 pub(super) fn measure_taken(
     context: &mut Context,
     group: Option<&Group>,
     parts: &[Part],
 ) -> Result<Option<Taken>, Halt> {
     let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
-    // A quota's stops are not caused by other tasks, and do not affect real-time work.
+    // Throttling by a quota is not caused by other tasks, and does not affect real-time work.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
     if quota || !is_shared(group, parts, stream) {
         return Ok(None);
@@ -98,14 +100,14 @@ pub(super) fn measure_taken(
     let alone = Summary::from_samples(&alones).median;
     let reported = share.interval.is_some() && share.median.is_finite();
     if !reported {
-        let why = text!("other programs ran during too many of the reserved time slices");
+        let why = text!("other programs ran in too many of the reserved time slices");
         context.degrade("bandwidth taken", why);
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
     Ok(reported.then_some(Taken { threads, op, stores, share, alone }))
 }
 
-/// How other tasks are kept from the CPUs.
+/// The method for keeping other tasks off the CPUs.
 #[derive(Clone, Copy)]
 enum Means {
     /// A real-time priority.
@@ -114,7 +116,7 @@ enum Means {
     Weight,
 }
 
-/// The means that work here, by trial; if none does, this is reported.
+/// Finds a method that works here by trying them; if none works, this is reported.
 fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
     let why = match run_alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
@@ -130,7 +132,7 @@ fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Str
     None
 }
 
-/// Whether a thread of the group has to share its CPU.
+/// Whether any thread of the group has to share its CPU.
 fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
     let had = thread_group::run(&group.cpus, |member| {
         member.wait();
@@ -139,11 +141,11 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
     had.into_iter().flatten().flatten().any(|share| share < ALONE)
 }
 
-/// Iterations per second of all threads without other tasks on their CPUs; `None` if they never ran together, or had to
-/// share anyway.
+/// Iterations per second of all threads without other tasks on their CPUs; `None` if they never ran together, or still
+/// had to share.
 fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
-        // Before the start, and asleep until then: the thread that starts the others also needs a CPU.
+        // Done before the start, with a sleep until then, because the thread that starts the others also needs a CPU.
         let seconds = match means {
             Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
             Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,
@@ -166,7 +168,7 @@ fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io
     Ok(mean_rate(&common_interval::rates(&all, SLICES)))
 }
 
-/// What `work` returns, and the share of its time that the calling thread had a CPU.
+/// The result of `work`, and the share of its time for which the calling thread was on a CPU.
 fn time_on_cpu<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (from, cpu) = (Instant::now(), os::thread_cpu_ns());
     let result = work();

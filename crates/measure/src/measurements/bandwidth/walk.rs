@@ -1,4 +1,4 @@
-//! Threads of a group that walk their parts of the arrays.
+//! Runs the threads of a group, which walk their parts of the arrays.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use crate::arrays::{CHUNK, Part};
 use crate::common_interval::{self, WorkLog};
 use crate::thread_group;
 
-/// Slices of a run: each is a sample.
+/// Number of slices in a run; each is a sample.
 pub(super) const SLICES: usize = 6;
 
-/// Which CPUs work, and in whose parts.
+/// The CPUs that work, and the parts that they use.
 pub(super) struct Group {
     pub(super) cpus: Vec<u32>,
     /// For each CPU, the parts (by index) that it walks.
@@ -19,8 +19,8 @@ pub(super) struct Group {
     pub(super) node: Option<u32>,
 }
 
-/// Runs a kernel on a group for `seconds`; returns iterations per second of all threads in each slice, and whether a
-/// thread was found on another CPU.
+/// Runs a kernel on a group for `seconds`. Returns the iterations per second of all threads in each slice, and whether
+/// a thread ran on a different CPU.
 pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
     common_interval::run(&group.cpus, SLICES, |member| {
         member.wait();
@@ -30,7 +30,7 @@ pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) 
     })
 }
 
-/// One thread's work until `seconds` after the group's start: iterations.
+/// Runs one thread until `seconds` after the group's start and logs its iterations.
 pub(super) fn walk(
     group: &Group,
     parts: &[Part],
@@ -47,8 +47,8 @@ pub(super) fn walk(
     log.note(member.start, 0.0);
     while Instant::now() < end {
         let Some(part) = mine.get(place.0) else { break };
-        // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this thread
-        // alone.
+        // SAFETY: there are three arrays of at least a chunk each from this offset, aligned to 64 bytes and used only
+        // by this thread.
         unsafe {
             (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
         };
@@ -62,7 +62,7 @@ pub(super) fn walk(
     log
 }
 
-/// The rate of a run, from its slices; `None` if all threads never ran together.
+/// The rate of a run, from its slices; `None` if its threads never all ran at the same time.
 pub(super) fn mean_rate(rates: &[f64]) -> Option<f64> {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)

@@ -1,6 +1,7 @@
-//! Whether a processor first reads the lines that regular stores overwrite whole: all CPUs read, write with regular and with
-//! streaming stores, and copy with streaming stores, alternately. The bus traffic while they read, minus the writes of
-//! regular stores, is the traffic of those reads.
+//! Determines whether a processor first reads lines that regular stores overwrite completely (write-allocate). All CPUs
+//! alternately read, write with regular and with streaming stores, and copy with streaming stores. The read bandwidth
+//! represents the capacity of the bus; subtracting the bytes written by regular stores leaves the write-allocate
+//! traffic.
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
@@ -15,23 +16,23 @@ use crate::repeat::there_and_back;
 /// The name of bus bytes in the coverage.
 const BUS_BYTES: &str = "bus bytes";
 
-/// Rounds; from nine on the interval of the median excludes the worst of them.
+/// Rounds. With nine or more, the interval of the median excludes the worst round.
 const ROUNDS: (usize, usize, usize) = (0, 9, 24);
 
-/// Seconds of a turn.
+/// Duration of a run, seconds.
 const SECONDS: (f64, f64, f64) = (0.0, 0.02, 0.05);
 
-/// A share with a wider interval than this is no result.
+/// Maximum width of the interval; a share with a wider interval is discarded.
 const MOST_WIDTH: f64 = 0.25;
 
-/// If all CPUs read more than this share of their number times one CPU's bandwidth, the cores may be the limit and not
-/// memory.
+/// If the read bandwidth of all CPUs exceeds this share of the linearly scaled single-CPU bandwidth, the cores rather
+/// than memory may be the limit.
 const UNSATURATED: f64 = 0.9;
 
-/// The turns of a round.
+/// Runs per round.
 const TURNS: usize = 5;
 
-/// B/s in each turn of a round.
+/// B/s in each run of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Round {
     one_reads: f64,
@@ -41,7 +42,7 @@ struct Round {
     copies: f64,
 }
 
-/// Measures it, and reports in the coverage if bus bytes stay a range.
+/// Measures the avoided share, and reports in the coverage if bus bytes remain a range.
 pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let [one, .., all] = groups else {
         context.coverage.push(Coverage::skipped(BUS_BYTES, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS));
@@ -88,10 +89,10 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     Ok(())
 }
 
-/// The avoided share as a result, and why it does not determine the bus traffic.
+/// The avoided share as a result, and the reason if it does not determine the bus traffic.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median = |rate: fn(&Round) -> f64| middle(rounds.iter().map(rate));
-    // The one with more traffic, in most rounds, is nearer to the bus's capacity.
+    // The one with more traffic in most rounds is closer to the capacity of the bus.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
     let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
@@ -106,7 +107,7 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let unsaturated = || {
         text!(
             "bus-bytes-unsaturated",
-            "{threads} CPUs read at {share} of {threads} times the single-CPU rate and may not saturate memory",
+            "{threads} CPUs read at {share} of {threads} times the single-CPU rate, and may not saturate memory",
             share = Value::Share(of_alone)
         )
     };
@@ -127,7 +128,7 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
     Summary::from_samples(&values.collect::<Vec<_>>()).median
 }
 
-/// Why two methods do not determine the share; `None` if they agree on it.
+/// The reason why two methods do not determine the share; `None` if they agree.
 fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     let (Some(bus), Some(copy)) = (by_bus.interval, by_copy.interval) else {
         return Some(text!("bus-bytes-few-rounds", "too few complete rounds"));
@@ -168,7 +169,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Rounds on a bus with the same capacity for any traffic, and stores that avoid this share, with some noise.
+    /// Simulated rounds on a bus with the same capacity for any traffic, with stores that avoid this share of reads,
+    /// and some noise.
     fn rounds(bus: f64, share: f64, noise: &[f64]) -> Vec<Round> {
         let rate = |rate: f64, by: f64| rate * (1.0 + by);
         let each = |by: &f64| Round {
@@ -215,7 +217,7 @@ mod tests {
     fn what_the_two_ways_do_not_agree_on_is_not_resolved() {
         let calm = [0.0; 9];
         assert_eq!(code(&rounds(50e9, 0.0, &calm)), None);
-        // Separate wires for reads and writes: copies carry more than reads.
+        // With separate wires for reads and writes, copies transfer more than reads.
         let mut duplex = rounds(50e9, 0.5, &calm);
         duplex.iter_mut().for_each(|round| round.copies *= 1.4);
         assert_eq!(code(&duplex).as_deref(), Some("bus-bytes-witnesses-differ"));

@@ -1,4 +1,5 @@
-//! The driver, which times the ping-pong of one pair of CPUs after the other and informs its partner through the mailbox between them.
+//! The driver, which times the ping-pong of one pair of CPUs after another and sends commands to its partner through a
+//! mailbox.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,29 +13,30 @@ use crate::watch::{involuntary_switches, look_at_clock, ns_since};
 use os::mapping::base_page;
 use os::pin::Pinned;
 
-/// Rounds on a line at most.
+/// Maximum number of rounds on a line.
 const MOST_ROUNDS: u64 = 4_096;
 
-/// The share of a home's time for warming up.
+/// The share of each home node's time used for warming up.
 const WARM_SHARE: f64 = 0.25;
 
-/// A clock reading takes about this long on each side.
+/// Approximate duration of a clock reading on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// If two clock readings differ by more, the clock changed.
+/// Maximum difference of two readings of an unchanged clock.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// A partner that does not answer for this many times a pair's limit gets no time at all: other tasks have the CPU.
+/// If the partner does not answer for this multiple of a pair's limit, it is considered lost: other tasks occupy its
+/// CPU.
 const LOST: u32 = 12;
 
-/// How long a pair is measured.
+/// The measuring time and limits of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// Of a pair, over all homes and both methods.
+    /// Time for a pair, over all home nodes and both methods.
     pub slot: Duration,
-    /// Maximum number of samples per home and method.
+    /// Maximum number of samples per home node and method.
     pub most: usize,
-    /// A pair with a side that does not run is abandoned after this.
+    /// Time after which a pair is abandoned if one side does not run.
     pub limit: Duration,
     /// The minimum work.
     pub least: Least,
@@ -43,71 +45,71 @@ pub(crate) struct Terms {
 /// The minimum work on a pair if both sides run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Least {
-    /// Samples.
+    /// Minimum number of samples.
     pub samples: usize,
     /// Rounds on each line per sample.
     pub rounds: u64,
-    /// Untimed rounds on each line: the line arrives, and both sides are in their loops.
+    /// Untimed rounds on each line, until the line has arrived and both sides are in their loops.
     pub untimed: u64,
-    /// Rounds on each line of the first sample, which only determines how long a round takes; 0 for no trial and no warm-up:
-    /// every sample then has the fewest rounds.
+    /// Rounds on each line of a trial sample, which only determines the duration of a round. 0 for no trial and no
+    /// warm-up: every sample then has the minimum number of rounds.
     pub trial: u64,
 }
 
 impl Least {
-    /// On hardware: the fewest samples for an interval, and a few more. So few rounds are used only if a hand-over
-    /// takes hundreds of nanoseconds, and two methods on two homes must fit in one pair's time.
+    /// On hardware: the minimum number of samples for an interval, plus a few. So few rounds are used only if a
+    /// hand-over takes hundreds of nanoseconds, because two methods on two home nodes must fit in one pair's time.
     pub(crate) const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
-    /// On an emulated machine, whose two CPUs may be two threads that alternate on one: each hand-over then takes a time
-    /// slice of the host's, and results mean nothing.
+    /// On an emulated machine, two CPUs may be two threads that alternate on one host CPU. Each hand-over then takes a
+    /// time slice of the host, and results are meaningless.
     pub(crate) const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 0 };
 }
 
-/// The results of a pair with its line on one home, handed over by one method.
+/// The results of a pair with its line on one home node, for one hand-over method.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
-    /// How the line was handed over.
+    /// The hand-over method.
     pub handover: Handover,
     /// The requested node.
     pub home: Option<u32>,
-    /// The node of the page, or why it is unknown.
+    /// The node of the page, or the reason why it is unknown.
     pub lies_on: Result<u32, record::Text>,
-    /// ns one way.
+    /// One-way latency, ns.
     pub samples: Vec<f64>,
-    /// Events during them.
+    /// Events during the samples.
     pub marks: Vec<Vec<Mark>>,
-    /// Rounds per sample on each of its [`LINES`] lines.
+    /// Rounds per sample on each of the [`LINES`] lines.
     pub rounds: u64,
 }
 
-/// Why a pair has no results.
+/// The reason why a pair has no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
     /// A thread could not be pinned to this CPU.
     Pin(u32),
     /// One side did not run within the limit.
     NoAnswer,
-    /// The partner does not return: no further pairs are possible.
+    /// The partner does not respond: no further pairs are possible.
     Lost,
-    /// No memory.
+    /// No memory could be allocated.
     Memory(String),
 }
 
-/// The timing thread. Its pages must live until the partner has ended.
+/// The timing thread. Its pages must stay mapped until the partner has ended.
 pub(crate) struct Driver<'a> {
     mailbox: &'a Mailbox,
     number: u64,
     pinned: Option<(u32, Pinned)>,
     partner_cpu: Option<u32>,
-    /// Whether waits in vain without a switch are due to a hypervisor.
+    /// Whether unsuccessful waits without a context switch are attributed to a hypervisor.
     hypervisor: bool,
     lost: Duration,
 }
 
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
-        // Only the kind: a lost partner may be about to read the rest.
+        // Only the kind is written, because a lost partner may be about to read the rest.
         let command = &self.mailbox.command;
         command.cancelled.store(u64::MAX, Ordering::Release);
         command.kind.store(END, Ordering::Relaxed);
@@ -116,7 +118,7 @@ impl Drop for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver for the partner at the mailbox, with this limit for pairs. Dropping it ends the partner.
+    /// A driver for the partner at the mailbox, with this limit for pairs. Dropping the driver ends the partner.
     pub(crate) fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
         Self { mailbox, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
@@ -147,11 +149,11 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Brings both threads to their CPUs.
+    /// Moves both threads to their CPUs.
     fn go(&mut self, from: u32, to: u32) -> Result<(), Failed> {
         let partner_moves = self.partner_cpu != Some(to);
         if partner_moves {
-            // Moved first: it may be on the driver's next CPU.
+            // The partner is moved first, because it may be on the driver's next CPU.
             self.ask(MOVE, 0, to.into(), 0);
         }
         if self.pinned.as_ref().is_none_or(|(cpu, _)| *cpu != from) {
@@ -177,7 +179,7 @@ impl<'a> Driver<'a> {
         Ok((own, f64::from_bits(self.answer()?)))
     }
 
-    /// Lets both clocks rise until two readings agree on both sides, or `limit` has passed.
+    /// Waits for both clocks to rise until two successive readings agree on both sides, or `limit` has passed.
     pub(crate) fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
         self.go(from, to)?;
         let end = Instant::now() + limit;
@@ -192,7 +194,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The results of a pair: for each home with given pages, one for each method of handing over.
+    /// The results of a pair: one per home node with given pages and per hand-over method.
     pub(crate) fn pair(
         &mut self,
         from: u32,
@@ -202,7 +204,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Vec<Figures>, Failed> {
         let began = Instant::now();
         self.go(from, to)?;
-        // The time of moving counts as the pair's own; yet a slow move must leave enough time to measure.
+        // The time for moving counts as part of the pair's time, but a slow move must leave enough time to measure.
         let left = terms.slot.saturating_sub(began.elapsed()).max(terms.slot / 3);
         let each = left.saturating_sub(2 * LOOK) / homes.len().max(1) as u32;
         let mut all = Vec::with_capacity(homes.len() * Handover::ALL.len());
@@ -219,8 +221,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// The results of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page. The methods
-    /// of handing over alternate on the same lines, so that they differ in nothing else.
+    /// The results of a pair on one home node: a trial, a warm-up, then samples, each on the next lines of the page.
+    /// The hand-over methods alternate on the same lines, so that all other conditions are equal.
     fn home(
         &mut self,
         pages: &mut Pages,
@@ -243,7 +245,7 @@ impl<'a> Driver<'a> {
             groups[group] += least.untimed + rounds;
             Ok::<_, Failed>(sample)
         };
-        // Of the time after the warm-up each of the fewest samples gets its part, and twice as many fit.
+        // The time after the warm-up is divided so that twice the minimum number of samples fits.
         let samples = 2 * least.samples * Handover::ALL.len();
         let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / samples as f64;
         let mut trial = |how| {
@@ -273,7 +275,7 @@ impl<'a> Driver<'a> {
         });
         let fewest = |all: &[Figures; 2]| all.iter().map(|figures| figures.samples.len()).min().unwrap_or(0);
         'samples: while fewest(&all) < most {
-            // A disturbed pair continues to the fewest samples, at most to its limit.
+            // A disturbed pair continues until it has the minimum number of samples, at most until its limit.
             if began.elapsed() > time && fewest(&all) >= least.samples {
                 break;
             }
@@ -310,8 +312,8 @@ impl<'a> Driver<'a> {
         let out_of_time = || Instant::now() >= limit;
         let (mut ns, mut waited) = (0.0, false);
         for line in lines(start) {
-            // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides
-            // touch it.
+            // SAFETY: the line is aligned and in a mapping that outlives the partner's answer; only the two sides
+            // access it.
             let (lead, _) = unsafe { ping_pong(how, line, 2 * done, untimed, out_of_time) };
             let from = Instant::now();
             let (timed, in_vain) = if lead == untimed {
@@ -335,7 +337,7 @@ impl<'a> Driver<'a> {
         if switched > 0 {
             marks.push(Mark::Switched);
         } else if (waited || answer & WAITED != 0) && self.hypervisor {
-            // Neither side was switched away, yet one did not answer for a tenth of a millisecond.
+            // Neither side was descheduled, but one did not answer for a tenth of a millisecond.
             marks.push(Mark::Stolen);
         }
         let here = self.pinned.as_ref().map(|(cpu, _)| *cpu);
@@ -368,7 +370,7 @@ mod tests {
         let mut pages = Pages::new(None).unwrap();
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
-        // There is no partner: neither the ping-pong nor its cancelling is answered.
+        // There is no partner: neither the ping-pong nor its cancellation is answered.
         assert!(matches!(driver.sample(Handover::Cas, page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
     }
 }

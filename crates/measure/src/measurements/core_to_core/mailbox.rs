@@ -1,5 +1,5 @@
-//! The mailbox between the two threads of a pair of CPUs, and the partner, which executes the driver's commands. The partner
-//! lives for the whole matrix, since starting threads would take a pair's time.
+//! The mailbox between the two threads of a pair of CPUs, and the partner, which executes the driver's commands. The
+//! partner runs for the whole matrix, because starting a thread takes as long as measuring a pair.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,14 +12,15 @@ use crate::watch::{involuntary_switches, look_at_clock};
 pub(super) const MOVE: u64 = 1;
 pub(super) const LOOK_AT_CLOCK: u64 = 2;
 pub(super) const END: u64 = 3;
-/// The first method of handing over; those in [`Handover::ALL`] have consecutive numbers from here on.
+/// The command for the first hand-over method; the methods in [`Handover::ALL`] have consecutive numbers from here on.
 pub(super) const PING_PONG: u64 = 4;
 
-/// In an answer to a ping-pong command: found on another CPU, and waited in vain. The lower bits count involuntary switches.
+/// Flags in an answer to a ping-pong command: ran on a different CPU; waited unsuccessfully. The lower bits count
+/// involuntary switches.
 pub(super) const MOVED: u64 = 1 << 62;
 pub(super) const WAITED: u64 = 1 << 61;
 
-/// The driver's part. A command is valid once its number is written; it stays until the partner has answered.
+/// The driver's part. A command is valid once its number is written, and remains until the partner has answered.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Command {
@@ -40,7 +41,7 @@ pub(super) struct Answer {
     pub(super) value: AtomicU64,
 }
 
-/// Between driver and partner.
+/// The mailbox between driver and partner.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     pub(super) command: Command,
@@ -48,7 +49,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Executes the mailbox's commands until the one to end. Runs on a separate thread.
+    /// Executes the mailbox's commands until the end command. Runs on a separate thread.
     pub(crate) fn run_partner(&self) {
         let mut pinned = None;
         let mut cpu = u32::MAX;
@@ -59,7 +60,7 @@ impl Mailbox {
             let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
             let value = match argument(&command.kind) {
                 MOVE => {
-                    // First released from the old pin: dropping it later would undo the new one.
+                    // The old pin is released first, because dropping it later would undo the new one.
                     drop(pinned.take());
                     cpu = argument(&command.first) as u32;
                     pinned = Pinned::to(cpu).ok();
@@ -74,7 +75,7 @@ impl Mailbox {
                     let mut waited = false;
                     for line in lines(start) {
                         // SAFETY: the driver keeps the lines mapped until this command is answered or this thread has
-                        // ended, and touches them with the same function only.
+                        // ended, and only accesses them with the same function.
                         let (done, in_vain) = unsafe { ping_pong(how, line, first, rounds, cancelled) };
                         waited |= in_vain;
                         if done < rounds {
@@ -94,8 +95,8 @@ impl Mailbox {
         }
     }
 
-    /// Waits for a command after number `last` by spinning, which keeps the clock high, and by yielding occasionally while not pinned, when the
-    /// driver may need the same CPU.
+    /// Waits for a command after number `last` by spinning, which keeps the clock high. While not pinned, it yields
+    /// occasionally, because the driver may need the same CPU.
     fn next(&self, last: u64, pinned: bool) -> u64 {
         loop {
             for _ in 0..PATIENCE {
@@ -111,18 +112,18 @@ impl Mailbox {
     }
 }
 
-/// Loads before a side gives up and checks whether to continue: 0.1 to 0.2 ms on today's cores, a hundred times the
-/// slowest hand-over.
+/// Number of loads before a side stops waiting and checks whether to continue: 0.1 to 0.2 ms on current cores, a
+/// hundred times the slowest hand-over.
 pub(crate) const PATIENCE: u64 = 200_000;
 
-/// Compare-and-swap attempts that take as long, on an uncontended line.
+/// Number of compare-and-swap attempts of the same duration, on an uncontended line.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
-/// Lines that a sample uses one after the other, with the same rounds on each. The cache slice of a line is chance, and
-/// worth ±15 % on a mesh of slices: a result from one line would be that line's, not the pair's.
+/// Lines that a sample uses one after another, with the same number of rounds on each. The cache slice of a line is
+/// random and changes the result by ±15 % on a mesh, so the result from one line would not represent the pair.
 pub(crate) const LINES: usize = 8;
 
-/// Distance of lines: neighbours of 64 bytes are fetched in pairs.
+/// Distance between lines: adjacent 64-byte lines are fetched in pairs.
 pub(crate) const LINES_APART: usize = 128;
 
 /// The lines of one sample.
@@ -130,7 +131,8 @@ pub(crate) fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
     (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
-/// Runs one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` returns true.
+/// Runs one side to its end. Returns `(rounds done, whether a wait was unsuccessful)`. Stops when `enough` returns
+/// true.
 ///
 /// # Safety
 /// As for [`hand_over`].
@@ -147,12 +149,14 @@ pub(crate) unsafe fn ping_pong(
     };
     let (mut done, mut waited) = (0, false);
     loop {
-        // SAFETY: the caller's promise; it continues where it stopped, as the function's description requires.
+        // SAFETY: guaranteed by the caller; the call continues where it stopped, as the function's documentation
+        // requires.
         done += unsafe { way(line, first + 2 * done, rounds - done, patience) };
         if done >= rounds || enough() {
             return (done, waited);
         }
-        // Spinning, not yielding: two sides that yield alternately on a busy machine hardly ever meet.
+        // Spinning instead of yielding: on a busy machine, two sides that yield alternately hardly ever run at the same
+        // time.
         waited = true;
     }
 }
@@ -172,7 +176,7 @@ mod ping_pong_tests {
                 asked.set(asked.get() + 1);
                 asked.get() == 3
             };
-            // SAFETY: a fresh page that nobody else touches.
+            // SAFETY: a fresh page that nothing else accesses.
             let (done, waited) = unsafe { ping_pong(how, page.cast(), 0, 100, enough) };
             let reported = "one store, then three waits in vain";
             assert_eq!((done, waited, asked.get()), (1, true, 3), "{how:?}: {reported}");

@@ -1,31 +1,31 @@
-//! The pages of the lines: each used once, bound to its home node, with its place verified.
+//! The pages that contain the lines: each is used once and bound to its home node, and its placement is verified.
 
 use record::{Text, text};
 use std::io;
 
 use os::mapping::{Mapping, Page, base_page};
 
-/// Unused pages, each bound to its home node if the kernel binds.
+/// Unused pages, each bound to its home node if the kernel supports it.
 #[derive(Debug)]
 pub(crate) struct Pages {
     /// The requested node.
     pub home: Option<u32>,
     mapping: Mapping,
     used: usize,
-    /// Why it is not bound.
+    /// The reason why it is not bound.
     pub unbound: Option<String>,
 }
 
 impl Pages {
-    /// Pages of `home`, or wherever the kernel puts them.
+    /// Pages on `home`, or wherever the kernel allocates them.
     pub(crate) fn new(home: Option<u32>) -> io::Result<Self> {
         let mapping = Mapping::new(1, Page::Base)?;
         let unbound = home.and_then(|node| os::bind_to_node(&mapping, node).err());
         Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
     }
 
-    /// A fresh page, touched by the calling thread, and its node or why the kernel does not report it. It stays mapped
-    /// until this value is dropped or, when its mapping is used up, another page is requested.
+    /// A fresh page, touched by the calling thread, and its node or the reason why the kernel does not report it. The
+    /// page stays mapped until this value is dropped or until another page is requested after its mapping is used up.
     pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, Text>)> {
         let page = base_page() as usize;
         if (self.used + 1) * page > self.mapping.len() {
@@ -33,7 +33,7 @@ impl Pages {
         }
         let start = self.mapping.start().wrapping_add(self.used * page);
         self.used += 1;
-        // SAFETY: the page lies within the mapping, and no other thread knows it yet.
+        // SAFETY: the page is within the mapping, and no other thread has its address yet.
         unsafe { start.write_volatile(0) };
         let node = match os::nodes_of_pages(&[start.cast_const()]) {
             Ok(nodes) => match nodes.first() {
@@ -64,9 +64,9 @@ mod tests {
                 assert!(node < 1024);
             }
         }
-        // The next one is from a new mapping; it is usable all the same.
+        // The next one is from a new mapping, but is equally usable.
         let (page, _) = pages.fresh().unwrap();
-        // SAFETY: one side alone on a fresh page.
+        // SAFETY: a single side accesses a fresh page.
         assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);
     }
 }

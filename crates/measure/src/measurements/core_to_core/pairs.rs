@@ -1,4 +1,4 @@
-//! The pairs of CPUs in a core-to-core matrix: all of them, or some of each class.
+//! The pairs of CPUs in a core-to-core matrix: all pairs, or some of each class.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use record::{CpuList, Machine};
 use crate::cycle::Random;
 use crate::measurements::core_to_core::topology_class::{Topology, TopologyClass};
 
-/// The same pairs in each run, so that two runs of one machine are comparable.
+/// Fixed seed: each run uses the same pairs, so that two runs on one machine are comparable.
 const SEED: u64 = 0xC0FE_2C0E;
 
-/// With more CPUs than this, the first of a pair is one of as many drawn at random: 1024 × 8192 pairs are searched in a
-/// second, all pairs of 8192 CPUs are not.
+/// With more CPUs than this, the first CPU of a pair is one of this many drawn at random: searching 1024 × 8192 pairs
+/// takes a second, but searching all pairs of 8192 CPUs takes longer.
 const MOST_FIRSTS: usize = 1024;
 
 /// A pair and its class, the lower CPU first.
@@ -19,27 +19,27 @@ const MOST_FIRSTS: usize = 1024;
 pub(crate) struct Pair {
     /// The lower CPU.
     pub from: u32,
-    /// The higher.
+    /// The higher CPU.
     pub to: u32,
-    /// What they share.
+    /// The topology level that they share.
     pub class: TopologyClass,
 }
 
 /// The pairs to measure, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// In the order of measuring: one of each class first, so that a run that ends early has all classes.
+    /// In measuring order: one pair of each class first, so that a run that ends early covers all classes.
     pub pairs: Vec<Pair>,
-    /// How many there are in all.
+    /// The total number of pairs.
     pub all: usize,
 }
 
-/// How many pairs `cpus` CPUs have.
+/// The number of pairs of `cpus` CPUs.
 pub(crate) fn count(cpus: usize) -> usize {
     cpus.saturating_mul(cpus.saturating_sub(1)) / 2
 }
 
-/// At most `most` pairs of `cpus`: all, or the same number from each class, if it has as many.
+/// At most `most` pairs of `cpus`: all pairs, or the same number from each class that has enough.
 pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     let ids: Vec<u32> = cpus.iter().collect();
     let all = count(ids.len());
@@ -55,7 +55,7 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
         firsts.truncate(MOST_FIRSTS);
     }
     for &first in &firsts {
-        // With fewer firsts than CPUs a pair's other half may be the lower one.
+        // With fewer first CPUs than CPUs, the other CPU of a pair may be the lower one.
         let others = if ids.len() > MOST_FIRSTS { 0 } else { first + 1 };
         for other in others..ids.len() {
             if other != first {
@@ -72,7 +72,8 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
             pool.kept
         })
         .collect();
-    // Alternately one of each class: classes with few pairs give all of theirs, the others share the rest.
+    // Takes one pair of each class in turn: classes with few pairs contribute all of them, and the others share the
+    // rest.
     let mut pairs: Vec<Pair> = Vec::with_capacity(most);
     let mut seen = std::collections::BTreeSet::new();
     while pairs.len() < most && pools.iter().any(|pool| !pool.is_empty()) {
@@ -98,8 +99,8 @@ fn every_pair(topology: &Topology, ids: &[u32]) -> Vec<Pair> {
     pairs
 }
 
-/// The first pair of each class moved to the front; the others stay row by row, in which one of the two CPUs stays the
-/// same and keeps its clock up.
+/// Moves the first pair of each class to the front. The others remain in row order, in which one of the two CPUs stays
+/// the same and keeps its clock high.
 fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
     let mut seen = std::collections::BTreeSet::new();
     let (mut leaders, rest): (Vec<Pair>, Vec<Pair>) =
@@ -108,7 +109,7 @@ fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
     leaders
 }
 
-/// A sample of fixed size of a stream of pairs, each equally likely (Vitter's algorithm R).
+/// A fixed-size sample of a stream of pairs, each equally likely (Vitter's algorithm R).
 #[derive(Default)]
 struct Reservoir {
     kept: Vec<Pair>,

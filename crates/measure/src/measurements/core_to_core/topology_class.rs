@@ -1,4 +1,4 @@
-//! How near two CPUs are to each other: the classes of pairs in a core-to-core matrix.
+//! The proximity of two CPUs: the classes of pairs in a core-to-core matrix.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use record::{CpuList, Machine};
 
 use crate::measurements::numa::plan::distances;
 
-/// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, if they are on two
-/// and the firmware has one.
+/// The topology level that two CPUs share, nearest first. The numbers are the firmware's distances between their nodes,
+/// if they are on different nodes and the firmware reports a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TopologyClass {
     /// A core.
     Siblings,
     /// A cluster, or a cache below the last level.
     Cluster,
-    /// A last-level cache that is not the whole package's.
+    /// A last-level cache that does not serve the whole package.
     Cache,
-    /// A die, or a node, that is not the whole package.
+    /// A die or node that is smaller than the package.
     Die,
     /// A package.
     Package(Option<u32>),
-    /// Nothing but the machine.
+    /// Only the machine.
     OtherPackage(Option<u32>),
     /// The machine has no information.
     Unknown,
@@ -42,24 +42,24 @@ impl TopologyClass {
     }
 }
 
-/// The place of one CPU, by numbers that are equal for two CPUs exactly if they share the thing. Things shared by the
-/// whole package are left out: they would only be another name for the package.
+/// The topology of one CPU, as numbers that are equal for two CPUs exactly if they share the component. Components
+/// shared by the whole package are omitted, because they are equivalent to the package.
 #[derive(Clone, Debug, Default)]
 struct Home {
     core: Option<u32>,
     cluster: Option<u32>,
-    /// Index of its cache of each level below the last.
+    /// Index of its cache on each level below the last.
     inner: Vec<usize>,
     /// Index of its last-level cache.
     last: Option<usize>,
     die: Option<u32>,
-    /// The node, where it is a part of the package.
+    /// The node, if it is a part of the package.
     part: Option<u32>,
     node: Option<u32>,
     package: Option<u32>,
 }
 
-/// The places of all CPUs, looked up once: a matrix needs them some hundred thousand times.
+/// The topology of all CPUs, looked up once because a matrix needs it some hundred thousand times.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     homes: BTreeMap<u32, Home>,
@@ -67,7 +67,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// The places of `cpus`.
+    /// The topology of `cpus`.
     pub(crate) fn new(machine: &Machine, cpus: &CpuList) -> Self {
         let home = |id: u32| {
             machine.cpu(id).map_or_else(Home::default, |cpu| Home {
@@ -98,7 +98,7 @@ impl Topology {
         Self { homes, distances: distances(machine) }
     }
 
-    /// The class of a pair. Symmetric: of two different distances the greater counts.
+    /// The class of a pair. Symmetric: if the two distances differ, the greater one is used.
     pub(crate) fn class(&self, a: u32, b: u32) -> TopologyClass {
         let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else {
             return TopologyClass::Unknown;
@@ -131,12 +131,12 @@ fn same<T: PartialEq>(x: Option<T>, y: Option<T>) -> bool {
     x.is_some() && x == y
 }
 
-/// Clears what all CPUs of a package have in common.
+/// Clears numbers that all CPUs of a package have in common.
 fn leave_out<T: Copy + PartialEq>(
     homes: &mut BTreeMap<u32, Home>,
     of: impl for<'a> Fn(&'a mut Home) -> &'a mut Option<T>,
 ) {
-    // By package: what its first CPU has, and whether all the others have the same.
+    // By package: the value of its first CPU, and whether all others have the same.
     let mut seen: BTreeMap<u32, (Option<T>, bool)> = BTreeMap::new();
     for home in homes.values_mut() {
         let (Some(package), has) = (home.package, *of(home)) else { continue };
@@ -154,8 +154,8 @@ pub(crate) mod tests {
     use super::*;
     use record::machine::{Cache, CacheKind, Cpu, Node};
 
-    /// CPUs of `packages` × `nodes` per package × `cores` per node × `threads`; the siblings of the first core are 0 and
-    /// the number of cores. `caches` is how many cores of a node share a last-level cache.
+    /// CPUs of `packages` × `nodes` per package × `cores` per node × `threads`; the siblings of the first core are 0
+    /// and the number of cores. `sharing` is the number of cores of a node that share a last-level cache.
     pub(crate) fn made(packages: u32, nodes: u32, cores: u32, threads: u32, sharing: u32) -> Machine {
         let mut machine = Machine::default();
         let all = packages * nodes * cores;
@@ -242,7 +242,7 @@ pub(crate) mod tests {
         }
         assert_eq!(class(&machine, 4, 7), "cluster");
         assert_eq!(class(&machine, 3, 4), "package");
-        // Without cluster numbers, but two cores to each second-level cache.
+        // Without cluster numbers, but with two cores per second-level cache.
         let mut machine = made(1, 1, 8, 1, 8);
         machine.caches.retain(|cache| cache.level == 3);
         machine.caches.insert(0, Cache { level: 2, cpus: (2..4).collect(), ..machine.caches[0].clone() });

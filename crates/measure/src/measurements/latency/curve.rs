@@ -1,4 +1,4 @@
-//! A curve of load latency during measurement, and the samples of its points.
+//! A load-latency curve during measurement, and the samples of its points.
 
 use crate::context::Context;
 use crate::cycle::Cycle;
@@ -8,13 +8,13 @@ use os::mapping::Page;
 use record::Mark;
 use std::time::Instant;
 
-/// Half-width of the interval beyond which a point counts as too noisy.
+/// Maximum half-width of the interval; a point with a wider interval is too noisy.
 pub(super) const TARGET: f64 = 0.03;
 
-/// A set grows by this much between time checks.
+/// Growth of a working set between two time checks, bytes.
 const GROWTH: usize = 16 << 20;
 
-/// A sample takes this long: 30 times a clock reading, a quarter of the shortest timer tick.
+/// Duration of a sample: long compared with a clock reading, a quarter of the shortest timer tick.
 pub(super) const SAMPLE_NS: f64 = 300_000.0;
 
 /// The curve of one kind of page during measurement.
@@ -22,7 +22,7 @@ pub(super) struct Curve {
     pub(super) page: Page,
     pub(super) cycle: Cycle,
     pub(super) points: Vec<Point>,
-    /// The estimated cost of the rest.
+    /// The estimated cost of the remaining points.
     pub(super) estimate: TimeEstimate,
 }
 
@@ -31,7 +31,7 @@ impl Curve {
         Self { page, cycle, points: Vec::new(), estimate: TimeEstimate::default() }
     }
 
-    /// Grows the set to `bytes`; whether it succeeded in time.
+    /// Grows the set to `bytes` and returns whether it succeeded in time.
     pub(super) fn grow_to(&mut self, bytes: usize, context: &Context) -> bool {
         let (had, from) = (self.cycle.bytes(), Instant::now());
         while self.cycle.bytes() < bytes && !context.out_of_time() {
@@ -50,7 +50,7 @@ pub(super) struct Point {
     pub(super) draws: Vec<usize>,
 }
 
-/// Samples of this many hops each, in a warm set.
+/// Takes samples of this many hops each in a warm set.
 pub(super) fn sample(
     curve: &mut Curve,
     hops: u64,
@@ -70,13 +70,14 @@ pub(super) fn sample(
     samples
 }
 
-/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions show the steal time.
+/// The steal time before sampling. It is not read on machines with hundreds of CPUs, where reading /proc/stat takes
+/// milliseconds and the run's conditions show the steal time.
 fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
     (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
 }
 
-/// The kernel counts steal time in ticks of 10 ms, so it cannot identify the sample: those well above the median are
-/// marked.
+/// Marks samples well above the median: the kernel counts steal time in ticks of 10 ms, which do not identify the
+/// affected sample.
 fn mark_stolen(samples: &mut [Watched]) {
     let median = record::Summary::from_samples(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
     for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
@@ -87,7 +88,7 @@ fn mark_stolen(samples: &mut [Watched]) {
 /// The time of a point without creating and warming its memory: samples and clock readings, s.
 const POINT_SECONDS: f64 = 0.012;
 
-/// The cost of one curve's memory, in seconds per byte, as last seen.
+/// The cost of one curve's memory, in seconds per byte, as last observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct TimeEstimate {
     grow: f64,
@@ -96,11 +97,12 @@ pub(super) struct TimeEstimate {
     growing: (usize, f64),
 }
 
-/// Less growth reflects single page faults, not a rate; likewise the warming of a smaller set.
+/// Minimum growth for an estimate: less growth reflects single page faults, not a rate. The same limit applies to
+/// warming a set.
 const TELLING: usize = 4 << 20;
 
 impl TimeEstimate {
-    /// Notes that the working set grew.
+    /// Records that the working set grew.
     pub(crate) fn grew(&mut self, bytes: usize, seconds: f64) {
         self.growing.0 += bytes;
         self.growing.1 += seconds;
@@ -110,14 +112,14 @@ impl TimeEstimate {
         }
     }
 
-    /// Notes that a working set was warmed.
+    /// Records that a working set was warmed.
     pub(crate) fn warmed(&mut self, bytes: usize, seconds: f64) {
         if bytes >= TELLING {
             self.warm = seconds / bytes as f64;
         }
     }
 
-    /// Seconds for working sets of `rest` bytes each, ascending, starting from one of `from` bytes.
+    /// Seconds needed for working sets of `rest` bytes each, ascending, starting with a set of `from` bytes.
     pub(crate) fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
         let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
         for bytes in rest {
@@ -129,7 +131,7 @@ impl TimeEstimate {
     }
 }
 
-/// The measured sizes of `rest` with this `stride`, always including the last.
+/// The sizes in `rest` that are measured with this `stride`, always including the last.
 pub(super) fn thin(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
     let last = rest.len().saturating_sub(1);
     rest.iter()

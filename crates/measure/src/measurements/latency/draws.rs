@@ -1,13 +1,13 @@
-//! The largest set again, on other base pages of the machine, alternately.
+//! Measures the largest set again, alternately on different base pages.
 //!
-//! A process gets whichever base pages are free, and the cost of their walks differs from one set of pages to the next:
-//! by which lines of the tables share a set of a cache, and under a hypervisor by the host's backing. Samples on one
-//! set of pages agree with each other all the same, so their interval would promise more than the next process gets. On
-//! huge pages the walks hardly count.
+//! A process gets whichever base pages are free, and the page-walk overhead differs from one set of pages to the next:
+//! it depends on which page-table lines share a cache set and, under a hypervisor, on the host's backing pages. Samples
+//! on one set of pages still agree with each other, so their interval would be too narrow for the next process. On huge
+//! pages, page walks hardly matter.
 //!
-//! Other tasks' use of a shared cache and the memory changes within tens of milliseconds, and a point's samples take only
-//! a few. So all sets, including the one on huge pages, are sampled alternately: no burst affects one side of a comparison
-//! alone.
+//! Other tasks' use of a shared cache and of memory changes within tens of milliseconds, while sampling a point takes
+//! only a few milliseconds. All sets, including the one on huge pages, are therefore sampled alternately, so that no
+//! burst affects only one side of a comparison.
 
 use std::ops::Range;
 
@@ -22,18 +22,18 @@ use crate::watch::{Watch, Watched};
 use os::mapping::Page;
 use os::placement::Placement;
 
-/// Sets of pages in addition to the first. The total is odd, so that the median belongs to one of them.
+/// Number of page sets in addition to the first. The total is odd, so that the median belongs to one of them.
 const MORE: usize = 2;
 
-/// Turns over all sets; the first set and the one on huge pages have already had one.
+/// Rounds over all sets; the first set and the one on huge pages have already been sampled once.
 const TURNS: usize = 4;
 
-/// Larger sets mix so many pages that all sets are alike, and would take long to create.
+/// Maximum size: larger sets mix so many pages that all sets are similar, and would take long to create.
 const LARGEST: usize = 256 << 20;
 
-/// Measures the last points of the curves, of `bytes` each, also on other base pages, if time and memory allow: the same
-/// number of samples of each set. All sets are held until the last is done: freed pages would be reused. `making` is the
-/// time to create one, s.
+/// Measures the last points of the curves, of `bytes` each, also on other base pages if time and memory allow, with the
+/// same number of samples of each set. All sets are held until the last one is done, because freed pages would be
+/// reused. `making` is the time to create one set, s.
 pub(super) fn sample_again(
     curves: &mut [Curve],
     bytes: usize,
@@ -81,7 +81,7 @@ pub(super) fn sample_again(
     }
 }
 
-/// A set on separate base pages, read once; `None` if it cannot be created in time or lies on another node, because samples from the memory of
+/// A set on separate base pages, read once. `None` if it cannot be created in time or is on another node: samples from
 /// other nodes would not belong to this point.
 fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     let node = context.node_of(cpu);
@@ -92,7 +92,7 @@ fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
 }
 
-/// Samples of a set after others were sampled.
+/// Samples a set again after others were sampled.
 fn sample_set(
     curve: &mut Curve,
     hops: u64,
@@ -109,8 +109,8 @@ fn sample_set(
     sample(curve, hops, effort, context, watch)
 }
 
-/// The doubts about the point's result, from the samples of each set of pages: differences between sets are not noise,
-/// and the interval over all of them includes these.
+/// The doubt about the point's result, from the samples of each set of pages. Differences between sets are not noise,
+/// and are included in the interval over all sets.
 pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     split_sets(point).find_map(|range| {
         let samples = figure.samples.get(range.clone())?.to_vec();
@@ -127,7 +127,7 @@ fn split_sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
     point.draws.iter().map(move |&end| std::mem::replace(&mut from, end)..end)
 }
 
-/// The medians of the point's sets of pages, ns per hop.
+/// The median of each of the point's sets of pages, ns per hop.
 pub(super) fn medians(point: &Point) -> Vec<f64> {
     let hops = point.hops as f64;
     split_sets(point)
@@ -154,7 +154,7 @@ mod tests {
         point
     }
 
-    /// The point's result, with a doubt that only its own samples can raise.
+    /// The point's result, with doubts raised only by its own samples.
     fn figure(point: &Point) -> Measurement {
         crate::repeat::measurement("load.latency", Labels::new(), &point.samples, |s| {
             s.ns / point.hops as f64

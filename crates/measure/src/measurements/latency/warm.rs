@@ -1,39 +1,39 @@
-//! Brings a working set to the state in which an endless chase would leave the caches.
+//! Brings the caches to the state in which an endless chase through a working set would leave them.
 
 use std::time::{Duration, Instant};
 
 use crate::budget::Depth;
 use crate::cycle::{Cycle, LINE};
 
-/// Up to this size a set is warmed by chasing it twice.
+/// Maximum size of a set that is warmed by chasing it twice.
 const SMALL: usize = 2 << 20;
 
-/// Laps over the pages after which most of their table's lines are as old as in an endless chase: pages come at random,
-/// so the share e⁻³ of the state before remains.
+/// Laps over the pages after which most lines of the page table are as old as in an endless chase. Pages are visited at
+/// random, so that a share of e⁻³ of the previous state remains.
 const PAGE_LAPS: usize = 3;
 
-/// Hops between two time checks: under a millisecond on any machine today.
+/// Hops between two time checks: under a millisecond on any current machine.
 const STRIDE: u64 = 2_048;
 
-/// The time of a hop beyond the caches and the TLB, only for plans, s.
+/// Time of a hop beyond the caches and the TLB, used only for planning, s.
 const HOP_SECONDS: f64 = 250e-9;
 
-/// How long a chase may take to settle, if a lap over the set's pages does not need more.
+/// Maximum time for a chase to settle, unless a lap over the set's pages needs more.
 fn patience(depth: Depth) -> Duration {
     Duration::from_millis(depth.pick(25, 60, 300))
 }
 
-/// Hops after which a set is settled: one lap, after which the age of every line is a chase's.
+/// Hops after which a set is settled: one lap, after which every line is as old as in an endless chase.
 fn lap(bytes: usize) -> u64 {
     (bytes / LINE) as u64
 }
 
-/// Hops needed even if a lap takes too long.
+/// Minimum number of hops, even if a lap takes too long.
 fn at_least(bytes: usize, page: usize) -> u64 {
     (PAGE_LAPS * bytes.div_ceil(page)) as u64
 }
 
-/// Seconds that [`warm`] may add to reading the set once, for the plan of a curve.
+/// Seconds that [`warm`] may need in addition to reading the set once, for planning a curve.
 pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
     if bytes <= SMALL {
         return 0.0;
@@ -42,12 +42,12 @@ pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
     lap(bytes).min(within.max(at_least(bytes, page))) as f64 * HOP_SECONDS
 }
 
-/// Warms the set; returns the seconds of the part that grows with it.
+/// Warms the set. Returns the duration of the part that grows with the set's size, in seconds.
 ///
-/// Larger sets are first read once in a scattered order, with many loads in flight. At that pace a set keeps far more
-/// of a shared cache than a chase can, whose lines and page tables wait thousands of times longer for their next use.
-/// So a chase follows, until its own pace has settled what stays: on a shared machine loads directly after the reading
-/// alone were up to half faster than those some milliseconds later.
+/// Larger sets are first read once in a scattered order, with many loads in flight. At that pace, a set occupies far
+/// more of a shared cache than a chase can, because the lines and page tables of a chase are reused much later. A chase
+/// therefore follows, until the cache contents are determined by the pace of the chase. Without it, on a shared
+/// machine, loads were up to 50 % faster directly after the reading than some milliseconds later.
 pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) -> f64 {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     if bytes <= SMALL {
@@ -60,7 +60,7 @@ pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: im
     read.as_secs_f64()
 }
 
-/// Chases a large set until the chase alone determines what the caches keep of it and of its page tables.
+/// Chases a large set until only the chase determines which of its lines and page tables remain in the caches.
 pub(super) fn settle(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     let mut hops = 0;
@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn a_large_set_is_chased_a_lap_or_over_all_its_pages() {
         assert_eq!(settling(SMALL, 4096, Depth::Quick), 0.0);
-        // A lap of 4 MiB is short; of 128 MiB the patience ends it; of 1 GiB on base pages the pages need longer.
+        // A lap of 4 MiB is short; one of 128 MiB is ended by the time limit; with 1 GiB on base pages, the pages need
+        // longer.
         let hops = |bytes, page| (settling(bytes, page, Depth::Quick) / HOP_SECONDS).round();
         assert_eq!(hops(4 << 20, 4096), 65_536.0);
         assert_eq!(hops(128 << 20, 2 << 20), 100_000.0);

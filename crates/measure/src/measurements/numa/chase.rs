@@ -1,4 +1,4 @@
-//! Latency of every cell: the columns' cycles, chased by one CPU of each row after the other.
+//! Measures the latency of every cell: one CPU of each row chases the columns' cycles, row after row.
 
 use std::time::Instant;
 
@@ -12,17 +12,18 @@ use crate::repeat::{judged, measurement};
 use crate::thread_group;
 use crate::watch::{Watch, Watched, look_at_clock};
 
-/// Half-width of the interval beyond which a cell counts as too noisy, and at which sampling may end.
+/// Maximum half-width of the interval: a cell with a wider interval is too noisy, and sampling may end once it is
+/// reached.
 const TARGET: f64 = 0.03;
 const SETTLED: f64 = 0.01;
 
-/// The first columns of turns are drawn from the same sequence in each run.
+/// Fixed seed: the first column of each row's turn is drawn from the same sequence in each run.
 const SEED: u64 = 0x0DD5_EED5;
 
 /// Untimed loads before a sample.
 const UNTIMED: u64 = 64;
 
-/// The time for a core's clock to rise at the start of a row's turn, s.
+/// Time for a core's clock to rise at the start of a row's turn, s.
 const WARM_SECONDS: f64 = 1e-3;
 
 /// The samples of all cells during measurement.
@@ -34,12 +35,12 @@ pub(crate) struct Cells {
     taken: Vec<Vec<Watched>>,
     /// Rows whose thread could not be pinned.
     pub unpinned: CpuList,
-    /// Whether time ended within the first round.
+    /// Whether the time ended during the first round.
     pub unfinished: bool,
 }
 
-/// Samples all cells round by round, until they agree or `until`; the first round is finished in any case, at most until
-/// `at_most`.
+/// Samples all cells round by round until they agree or until `until`. The first round is always finished, but not
+/// beyond `at_most`.
 pub(crate) fn take_samples(
     context: &mut Context,
     rows: &[Row],
@@ -59,7 +60,7 @@ pub(crate) fn take_samples(
     let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
     for round in 0..most {
-        // A turn may load the same number again to warm up.
+        // A turn may load the same number of lines again for warm-up.
         refresh(columns, rows.len() as u64 * 2 * (hops + UNTIMED));
         for turn in 0..rows.len() {
             if let Err(halt) = context.check() {
@@ -92,13 +93,13 @@ pub(crate) fn take_samples(
     (cells, Ok(()))
 }
 
-/// The row of a turn, and its first column. Another row begins each round, and the column is drawn: if it were always the
-/// row's own, the disturbances of a turn's first sample would all affect the local cells.
+/// The row of a turn, and its first column. Each round begins with a different row, and the column is drawn at random.
+/// If it were always the row's own node, disturbances of a turn's first sample would always affect the local cells.
 fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
     ((turn + round) % rows, random.below(columns))
 }
 
-/// Flushes the lines of those columns that the next round would otherwise load a second time.
+/// Flushes the columns whose lines the next round would otherwise load a second time.
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
         let cpu = column.builder;
@@ -106,12 +107,12 @@ fn refresh(columns: &mut [Column], lines: u64) {
     }
 }
 
-/// A row's turn: a sample of each column in order, beginning with `first`.
+/// A row's turn: takes a sample of each column in order, beginning with `first`.
 fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Watched)> {
     warm_up();
     let mut watch = Watch::new(cpu);
     let n = columns.len();
-    // An ignored sample: the thread is new, and the core may have slept.
+    // This sample is ignored: the thread is new, and the core may have been idle.
     if let Some(column) = columns.get_mut(first) {
         column.cycle.walk(hops);
         column.walked += hops;
@@ -130,7 +131,7 @@ fn sample_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<
         .collect()
 }
 
-/// Works until the clock no longer rises: a sleeping CPU starts slowly.
+/// Works until the clock no longer rises, because an idle CPU starts slowly.
 fn warm_up() {
     let from = Instant::now();
     let mut before = look_at_clock();
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn no_cell_is_always_the_first_of_its_turn() {
-        // Local memory once seemed slower than remote, because each turn began with it.
+        // Local memory once appeared slower than remote memory, because each turn began with it.
         let mut random = Random::new(SEED);
         let mut begins = vec![0u32; 16 * 16];
         for round in 0..160 {

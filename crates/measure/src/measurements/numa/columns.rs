@@ -1,4 +1,4 @@
-//! The memory of the matrices' columns: on each node a random cycle and further memory to read after it, bound to the
+//! The memory of the matrices' columns: on each node, a random cycle followed by further memory to read, bound to the
 //! node, with verified pages.
 
 use std::time::{Duration, Instant};
@@ -18,22 +18,23 @@ use os::Stop;
 use os::mapping::{HUGE, Page, base_page, size_word};
 use os::placement::{LEAST_SHARE, Placement};
 
-/// Memory grows by this much between time checks.
+/// Growth of memory between two time checks, bytes.
 const STEP: usize = 4 << 20;
 
-/// Less memory than this makes no column: the caches of a single core would hold it.
+/// Minimum memory of a column: less would fit the caches of a single core.
 const LEAST: u64 = 8 << 20;
 
-/// A column takes at most this share of a node's available memory.
+/// Maximum share of a node's available memory for a column.
 const SHARE_OF_NODE: f64 = 0.5;
 
 /// Columns of an emulated machine created at the same time.
 const EMULATED_AT_ONCE: usize = 2;
 
-/// Memory with a smaller share of it on huge pages is not "on huge pages".
+/// Minimum share of huge pages for memory to count as "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
-/// The cycle may take this share of the time for creating memory; the rest is for memory that only bandwidth reads.
+/// Share of the time for creating memory that the cycle may use; the rest is for memory used only by the bandwidth
+/// measurement.
 const CYCLE_SHARE: f64 = 0.7;
 
 /// One column during measurement.
@@ -45,35 +46,36 @@ pub(crate) struct Column {
     pub builder: u32,
     /// The cycle, in the first part of the mapping.
     pub cycle: Cycle,
-    /// Written bytes: the cycle's and those after it.
+    /// Written bytes: the cycle and the memory after it.
     pub touched: usize,
-    /// Lines loaded since all were flushed from the caches.
+    /// Lines loaded since all lines were last flushed from the caches.
     pub walked: u64,
-    /// Its backing, for the record: `2MiB`, `4KiB`, or `mixed`.
+    /// Its page size, for the record: `2MiB`, `4KiB`, or `mixed`.
     pub page: String,
     /// The share on huge pages, if known.
     pub huge_share: Option<f64>,
-    /// The last placement of its pages.
+    /// The last observed placement of its pages.
     pub placement: Placement,
 }
 
 impl Column {
-    /// Flushes the cycle's lines from all caches, so that each is loaded from memory. Otherwise a reader would find lines
-    /// in the caches of their writer.
+    /// Flushes the cycle's lines from all caches, so that each is loaded from memory. Otherwise, readers would find
+    /// lines in the caches of the writer.
     pub(crate) fn evict(&mut self) {
         if kernels::flush::available() {
-            // SAFETY: the mapping is ours and holds so many bytes; the instruction was just asked for.
+            // SAFETY: the mapping is ours and has this many bytes; the availability of the instruction was just
+            // checked.
             unsafe { kernels::evict::evict(self.cycle.mapping().start().cast_const(), self.cycle.bytes()) };
         }
         self.walked = 0;
     }
 
-    /// Whether `lines` more can be loaded before one repeats.
+    /// Whether `lines` more lines can be loaded without repetition.
     pub(crate) fn has_fresh(&self, lines: u64) -> bool {
         self.walked + lines <= (self.cycle.bytes() / LINE) as u64
     }
 
-    /// Verifies the pages' places again; the lowest share counts.
+    /// Verifies the placement of the pages again; the lowest share counts.
     pub(crate) fn prove(&mut self) {
         let now = Placement::check(self.cycle.mapping(), self.touched, self.node);
         let worse = match (&self.placement, &now) {
@@ -86,17 +88,17 @@ impl Column {
         }
     }
 
-    /// Loads one word of each huge page, so that their translations are cached.
+    /// Loads one word of each huge page to cache the translations.
     pub(crate) fn walk_pages(&self) {
         for offset in (0..self.cycle.bytes()).step_by(HUGE) {
-            // SAFETY: within the mapping's written part.
+            // SAFETY: the address is within the written part of the mapping.
             std::hint::black_box(unsafe { self.cycle.mapping().start().add(offset).read_volatile() });
         }
     }
 }
 
-/// The memory that the kernel could provide on a node without swapping: free memory, and half of the page cache, which
-/// it drops on demand. `None` if unknown.
+/// Memory that the kernel could provide on a node without swapping: free memory, and half of the page cache, which is
+/// dropped on demand. `None` if unknown.
 fn available_on(node: u32) -> Option<u64> {
     available_in(&std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok()?)
 }
@@ -110,8 +112,8 @@ fn available_in(meminfo: &str) -> Option<u64> {
     Some(figure("MemFree:")?.saturating_add(cache / 2))
 }
 
-/// The CPU that creates the memory of each column: one of its own node, otherwise one of the nearest row; no CPU is used twice while others are
-/// left.
+/// The CPU that creates the memory of each column: one of the same node, otherwise one of the nearest row. No CPU is
+/// used twice while others are unused.
 fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
     let table = distances(machine);
     let mut used: Vec<u32> = Vec::new();
@@ -131,7 +133,7 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// The size of one column, or why it gets none.
+/// The size of one column, or the reason why it gets no memory.
 fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let reported = context.machine.nodes.iter().find(|n| n.id == node);
     let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
@@ -169,11 +171,11 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
         cycle.grow_to((cycle.bytes() / STEP + 1).saturating_mul(STEP).min(for_cycle));
     }
     let mut touched = cycle.bytes();
-    // Nothing follows an incomplete cycle: its time is up.
+    // An incomplete cycle is not followed by further memory, because its time is over.
     while touched >= for_cycle && touched < bytes && go_on(deadline) {
         let end = (touched + STEP).min(bytes);
         for offset in (touched..end).step_by(LINE) {
-            // SAFETY: within the mapping, which nobody else knows yet.
+            // SAFETY: the address is within the mapping, which nothing else uses yet.
             unsafe { cycle.mapping().start().add(offset).cast::<u64>().write(1) };
         }
         touched = end;
@@ -185,7 +187,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
     Ok(column)
 }
 
-/// The columns, created all at once within `seconds`. Failed ones are reported in the coverage.
+/// Creates all columns at the same time within `seconds`. Failed ones are reported in the coverage.
 pub(crate) fn build(
     context: &mut Context,
     rows: &[Row],
@@ -201,8 +203,8 @@ pub(crate) fn build(
             Err(why) => notes.add_skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
     }
-    // All at once, except on an emulated machine, whose many CPUs are few threads that would wait for each other's
-    // locks.
+    // All at the same time, except on an emulated machine, whose many CPUs are few threads that would wait for each
+    // other's locks.
     let at_once = if is_emulated(context.machine) { EMULATED_AT_ONCE } else { plans.len() }.max(1);
     let turns = plans.len().div_ceil(at_once).max(1);
     let mut made = Vec::with_capacity(plans.len());
@@ -254,7 +256,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
     }
 }
 
-/// The coverage entry if a column's pages lie elsewhere; `None` if they are in place or unknown.
+/// The coverage entry if a column's pages are on a different node; `None` if their placement is correct or unknown.
 pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     let placement = column.placement.describe(column.node);
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn memory_is_made_by_its_own_node_or_the_nearest() {
-        // Node 3 has memory alone, and is nearest to node 2.
+        // Node 3 has only memory, and is nearest to node 2.
         let mut machine = made(2, 2, 2, 1, 2);
         machine.cpus.retain(|cpu| cpu.node != Some(3));
         let rows = rows(&machine, &machine.allowed_cpus());
@@ -313,7 +315,7 @@ mod tests {
                 };
                 assert_eq!(placement.value("share"), Some(&Value::Share(0.98)));
             }
-            // A sandbox without mbind: then there are no columns.
+            // In a sandbox without mbind, there are no columns.
             Err(why) => assert!(why.reason.to_string().starts_with("mbind failed: "), "{why:?}"),
         }
     }

@@ -1,5 +1,6 @@
-//! Time per element from each node to each, as printed by lmbench's `stream`: one thread copies and adds within a
-//! column's memory. It is the last measurement, because it overwrites the cycle of the latency measurement.
+//! Measures the time per element from each node to each node, as printed by lmbench's `stream`: one thread copies and
+//! adds within a column's memory. This measurement is the last one, because it overwrites the cycle of the latency
+//! measurement.
 
 use std::time::{Duration, Instant};
 
@@ -20,18 +21,18 @@ const CHUNK: usize = 128 << 10;
 /// Samples of a run.
 const SLICES: usize = 6;
 
-/// Three arrays in a column's memory, and how far they were walked: a run continues where the last one ended, so that it does
-/// not find earlier loads in a cache.
+/// Three arrays in a column's memory, and the position of the last walk: a run continues where the last one ended, so
+/// that its data is not in a cache from earlier loads.
 #[derive(Debug)]
 pub(crate) struct Arrays<'a> {
     memory: &'a Mapping,
-    /// Of each, a multiple of [`CHUNK`].
+    /// Size of each array, a multiple of [`CHUNK`].
     bytes: usize,
     at: usize,
 }
 
 impl<'a> Arrays<'a> {
-    /// In the first `touched` bytes of `memory`; `None` without room.
+    /// Places the arrays in the first `touched` bytes of `memory`; `None` if there is no room.
     pub(crate) fn new(memory: &'a Mapping, touched: usize) -> Option<Self> {
         let bytes = touched.min(memory.len()).checked_sub(2 * SKEW)? / 3 / CHUNK * CHUNK;
         (bytes > 0).then_some(Self { memory, bytes, at: 0 })
@@ -46,18 +47,19 @@ impl<'a> Arrays<'a> {
         self.memory.start().wrapping_add(index * (self.bytes + SKEW) + offset).cast()
     }
 
-    /// Writes ones: the cycle's content, read as numbers, is so small that arithmetic on it takes a hundred times as
-    /// long.
+    /// Fills the arrays with ones. The cycle's content, read as floating-point numbers, is denormal, and arithmetic on
+    /// it is a hundred times slower.
     fn fill(&self, stop: &Stop) {
         for offset in (0..self.bytes).step_by(CHUNK).take_while(|_| stop.signal().is_none()) {
             for (index, at) in (0..3).flat_map(|index| (0..CHUNK / 8).map(move |at| (index, at))) {
-                // SAFETY: within the array, which lies within the memory (`new`), and nobody else uses it now.
+                // SAFETY: the address is within the array, which is within the memory (`new`) and not used by anything
+                // else now.
                 unsafe { self.array(index, offset).add(at).write(1.0) };
             }
         }
     }
 
-    /// Nanoseconds per element from a thread on `cpu`, and whether it was found elsewhere.
+    /// Nanoseconds per element for a thread on `cpu`, and whether it ran on a different CPU.
     pub(crate) fn run(
         &mut self,
         cpu: u32,
@@ -74,8 +76,8 @@ impl<'a> Arrays<'a> {
             log.note(member.start, done);
             while Instant::now() < end && stop.signal().is_none() {
                 let array = |index| this.array(index, at);
-                // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, apart from each other
-                // and used by this thread alone; the kernel's vectors are usable here.
+                // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, disjoint and
+                // used only by this thread; the kernel's vectors are usable here.
                 unsafe { (stream.run)(array(0), array(1), array(2), CHUNK) };
                 done += (CHUNK / size_of::<f64>()) as f64;
                 log.note(member.start, done);
@@ -93,7 +95,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Fills the arrays of all columns at once, each by a thread of the CPU that created its memory.
+/// Fills the arrays of all columns at the same time, each with a thread on the CPU that created its memory.
 pub(crate) fn fill_all(all: &[(u32, Option<Arrays>)], stop: &Stop) {
     let cpus: Vec<u32> = all.iter().map(|(cpu, _)| *cpu).collect();
     thread_group::run(&cpus, |member| {
@@ -122,7 +124,7 @@ mod tests {
         for op in OPS {
             let from = arrays.at;
             let stream = widest_stream(op).unwrap();
-            // A busy machine may give no time within one window, and one may end where it began, after whole turns.
+            // On a busy machine, a window may have no CPU time, or may end where it began after complete laps.
             let moved = (0..50).any(|_| {
                 let samples = arrays.run(cpu, stream, Duration::from_millis(20), &Stop::new()).0;
                 assert!(samples.iter().all(|ns| ns.is_finite() && *ns > 0.0) && arrays.at < arrays.bytes);

@@ -5,7 +5,7 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes with too low a result, each with it.
+/// Nodes whose result is too low, with the result.
 type Low = Vec<(u32, f64)>;
 
 /// The range of the results: `8 MiB`, or `8 MiB to 12 MiB`.
@@ -19,7 +19,7 @@ fn describe(low: &[(u32, f64)], word: impl Fn(f64) -> String) -> String {
 /// The collected coverage of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct NodeCoverage {
-    /// Each with its nodes; the name is added at the end.
+    /// Each entry with its nodes; the name is added at the end.
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Low,
     short_of_memory: Low,
@@ -35,24 +35,24 @@ impl NodeCoverage {
         }
     }
 
-    /// The node's memory is not measured at all, and why.
+    /// Adds that the node's memory is not measured at all, and why.
     pub(crate) fn add_skipped(&mut self, node: u32, why: Unavailable) {
         let reason = text!("memory not measured: {why}", why = why.reason);
         self.add(node, Unavailable { reason, ..why }.into_skipped(""));
     }
 
-    /// The node's memory is smaller than wanted, for lack of time or memory.
+    /// Adds that the node's memory is smaller than wanted, for lack of time or memory.
     pub(crate) fn add_smaller(&mut self, node: u32, touched: usize, for_time: bool) {
         let low = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
         low.push((node, touched as f64));
     }
 
-    /// This share of the node's memory lies on huge pages, too little to exclude page walks.
+    /// Adds that only this share of the node's memory is on huge pages, which is too little to exclude page walks.
     pub(crate) fn add_page_walks(&mut self, node: u32, share: f64) {
         self.walks.push((node, share));
     }
 
-    /// The entries, from the wanted memory per node and the remedy for lack of time.
+    /// The entries, given the wanted memory per node and the remedy for lack of time.
     pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         let nodes = |low: Low| low.into_iter().map(|(node, _)| node).collect::<CpuList>();

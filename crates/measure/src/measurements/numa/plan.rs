@@ -1,5 +1,5 @@
-//! The plan of a machine's matrices: rows, columns, sizes, the cells of bandwidth, and the duration. Derived from the inventory alone, so that it
-//! is known before anything runs.
+//! The plan of a machine's matrices: rows, columns, sizes, the bandwidth cells, and the duration. It is derived only
+//! from the inventory, so that it is known before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,38 +8,38 @@ use record::{CpuList, Machine, Unavailable, text};
 
 use crate::budget::{Depth, is_emulated};
 
-/// The smallest memory of a column.
+/// Minimum wanted memory of a column.
 const LEAST_WANTED: u64 = 64 << 20;
 
-/// The memory of a column on an emulated machine: enough pages to verify their place.
+/// The memory of a column on an emulated machine: enough pages to verify their placement.
 const EMULATED_WANTED: u64 = 8 << 20;
 
-/// Maximum time on an emulated machine, s: to create a column, for all samples of a latency cell, and for one of bandwidth. Two busy host CPUs
-/// that emulate thirty-two took a hundredth to a tenth of it.
+/// Maximum time on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
+/// bandwidth cell. Two busy host CPUs that emulated 32 CPUs needed 1 to 10 % of it.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
-/// The same for a cell of time per element.
+/// The same for a time-per-element cell.
 const EMULATED_ELEMENTS: f64 = 2.0;
 
-/// The largest random cycle: its huge pages fit the second-level TLB of today's cores, and since every line is flushed
-/// from the caches before it is loaded, a larger one would show no more.
+/// Maximum size of a random cycle. Its huge pages fit the second-level TLB of current cores. A larger cycle would not
+/// improve the result, because every line is flushed from the caches before it is loaded.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
-/// Seconds of a row's turn besides its samples: starting a thread, warming up the clock.
+/// Seconds of a row's turn in addition to its samples: starting a thread, warming up the clock.
 const TURN_SECONDS: f64 = 1.6e-3;
 
-/// Seconds per hop, for the budget: remote memory of large machines.
+/// Seconds per hop, for the budget, as in remote memory of large machines.
 const HOP_SECONDS: f64 = 300e-9;
 
 /// Seconds for starting and ending a group, and for each of its threads.
 const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
-/// A run of one loop over a cell's arrays, s: tens of megabytes.
+/// Duration of a run of one loop over a cell's arrays, s: tens of megabytes.
 pub(crate) const ELEMENT_WINDOW: f64 = 8e-3;
 
-/// Loops per cell of time per element.
+/// Loops per time-per-element cell.
 const ELEMENT_OPS: f64 = super::elements::OPS.len() as f64;
 
-/// Filling the arrays of all columns, s: two gigabytes each by one thread.
+/// Time for filling the arrays of all columns, s: two gigabytes each, with one thread.
 const FILL_SECONDS: f64 = 0.5;
 
 /// A node whose CPUs issue loads.
@@ -49,7 +49,8 @@ pub(crate) struct Row {
     pub node: u32,
     /// Its usable CPUs.
     pub cpus: Vec<u32>,
-    /// The chasing CPU: the first sibling of the last core of the fastest kind, since interrupts favour low numbers.
+    /// The chasing CPU: the first sibling of the last core of the fastest kind, because interrupts prefer low-numbered
+    /// CPUs.
     pub lead: u32,
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
         .collect()
 }
 
-/// Why there is nothing to compare; `None` if there is.
+/// The reason why there is nothing to compare, if so.
 pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailable> {
     if machine.nodes.len() < 2 {
         return Some(text!("one node: all memory is local").into());
@@ -105,7 +106,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
     None
 }
 
-/// Bytes of the caches of a node's CPUs, the last two levels together.
+/// Total size of the last two cache levels of a node's CPUs, bytes.
 pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
     let last = machine.last_level();
     let has = |cache: &&record::machine::Cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu));
@@ -115,18 +116,18 @@ pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// The amount of work per cell. Results of an emulated machine are not speeds, so more work would not help: each cell gets little work at any
-/// depth, but every cell is measured.
+/// The amount of work per cell. Results of an emulated machine do not show hardware speed, so more work would not help:
+/// each cell gets little work at any depth, but every cell is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
-    /// How thorough.
+    /// The depth of the run.
     pub depth: Depth,
     /// Whether the machine is emulated.
     pub emulated: bool,
 }
 
 impl Effort {
-    /// For this machine.
+    /// The effort for this machine.
     pub(crate) fn new(machine: &Machine, depth: Depth) -> Self {
         Self { depth, emulated: is_emulated(machine) }
     }
@@ -141,7 +142,7 @@ impl Effort {
         caches.saturating_mul(4).clamp(LEAST_WANTED, most)
     }
 
-    /// Loads of one latency sample: 0.05 or 0.2 ms from near memory.
+    /// Loads per latency sample: 0.05 or 0.2 ms from local memory.
     pub(crate) fn hops(self) -> u64 {
         if self.emulated { 128 } else { self.depth.pick(512, 2_048, 4_096) }
     }
@@ -154,38 +155,39 @@ impl Effort {
         self.depth.pick_named((6, 9), (9, 25), (15, 60), (41, 200))
     }
 
-    /// Runs over each cell of bandwidth, and samples of a run: on hardware together at least six.
+    /// Runs over each bandwidth cell, and samples per run: on hardware, at least six samples in total.
     pub(crate) fn passes(self) -> (usize, usize) {
         if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
     }
 
-    /// How long a run over a bandwidth cell waits for a thread that gets no CPU time: this multiple of its window, and at least this long.
+    /// Time for which a run over a bandwidth cell waits for a thread that gets no CPU time: a multiple of its window,
+    /// with a minimum.
     pub(crate) fn patience(self, window: f64) -> Duration {
         Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
     }
 }
 
-/// The planned time of the parts, in seconds.
+/// The planned time of each part, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Phases {
-    /// Creating the memory, all columns at once.
+    /// Creating the memory of all columns at the same time.
     pub build: f64,
-    /// All cells of latency.
+    /// All latency cells.
     pub latency: f64,
-    /// The cells of bandwidth.
+    /// The bandwidth cells.
     pub bandwidth: f64,
-    /// How many cells of bandwidth fit.
+    /// Number of bandwidth cells that fit.
     pub cells: usize,
-    /// A run of one cell, its window alone.
+    /// The window of a run of one cell.
     pub window: f64,
-    /// The cells of time per element, if the measurement is named, including the creation of their arrays.
+    /// The time-per-element cells, if the measurement is requested by name, including the creation of their arrays.
     pub elements: f64,
-    /// How many of those fit.
+    /// Number of time-per-element cells that fit.
     pub element_cells: usize,
 }
 
 impl Phases {
-    /// For this many rows and columns, and this many threads on the largest row.
+    /// The times for this many rows and columns, and this many threads on the largest row.
     pub(crate) fn new(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
         let (depth, all) = (effort.depth, (rows * columns).max(1));
         if effort.emulated {
@@ -204,7 +206,7 @@ impl Phases {
         let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
         let (least, most) = effort.rounds();
         let round = rows as f64 * (TURN_SECONDS + columns as f64 * effort.hops() as f64 * HOP_SECONDS);
-        // With few nodes there is time for more than the fewest rounds.
+        // With few nodes, there is time for more than the minimum number of rounds.
         let roomy = depth.pick_named(0.05, 0.5, 2.0, 20.0);
         let latency = (round * most as f64)
             .min(roomy)
@@ -213,7 +215,7 @@ impl Phases {
         let (shortest, longest) = depth.pick((6e-3, 6e-3), (12e-3, 60e-3), (50e-3, 200e-3));
         let group = GROUP_SECONDS.0 + threads as f64 * GROUP_SECONDS.1;
         let passes = effort.passes().0 as f64;
-        // A quick run gives bandwidth the rest after latency.
+        // In a quick run, bandwidth gets the time that remains after latency.
         let quick = (0.47 - build - latency).max(0.06);
         let bandwidth =
             (all as f64 * passes * (group + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
@@ -227,14 +229,14 @@ impl Phases {
         Self { build, latency, bandwidth, cells, window, elements, element_cells }
     }
 
-    /// All of it.
+    /// The total time.
     pub(crate) fn seconds(&self) -> f64 {
         self.build + self.latency + self.bandwidth + self.elements
     }
 }
 
-/// All bandwidth cells, most informative first: the local ones, then one of each distance, then the farthest of each row, then the
-/// rest. A run measures as many as fit.
+/// All bandwidth cells, most informative first: the local cells, then one of each distance, then the farthest of each
+/// row, then the rest. A run measures as many as fit.
 pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
     let table = distances(machine);
     let distance =
@@ -243,7 +245,7 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
     let local = |(row, column): &(usize, usize)| rows[*row].node == columns[*column];
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(rows.len() * columns.len());
     let mut seen = BTreeSet::new();
-    // The very first cells are one local and one of each distance, since a short run may have time for no more.
+    // The first cells are one local cell and one of each distance, because a short run may not have time for more.
     order.extend(every().find(local));
     order.extend(every().filter(|cell| !local(cell) && seen.insert(distance(cell.0, cell.1))));
     order.extend(every().filter(local));
@@ -257,7 +259,7 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
     order
 }
 
-/// The nodes whose memory this process may use: the columns. A node of unknown size may have some.
+/// The nodes whose memory this process may use: the columns. A node of unknown size may have memory.
 pub(crate) fn memory_nodes(machine: &Machine) -> CpuList {
     let limit = &machine.limits.memory_nodes;
     machine
@@ -352,7 +354,7 @@ mod tests {
 
     #[test]
     fn sixteen_nodes_fit_their_budgets() {
-        // 16 nodes of 64 CPUs, twice what is sold.
+        // 16 nodes of 64 CPUs, twice the largest machine sold.
         let machine = made(4, 4, 32, 2, 8);
         let cpus = machine.allowed_cpus();
         assert_eq!(cpus.len(), 1024);
@@ -410,7 +412,7 @@ mod tests {
     fn a_column_is_beyond_the_caches_of_the_largest_node() {
         let machine = made(2, 1, 32, 1, 32);
         let rows = rows(&machine, &machine.allowed_cpus());
-        // 32 MiB of third level and 32 of second.
+        // 32 MiB of third-level and 32 MiB of second-level cache.
         assert_eq!(caches_of(&machine, &rows[0].cpus), 64 << 20);
         assert_eq!(real(Depth::Named).wanted_bytes(&machine, &rows), 256 << 20);
         assert_eq!(real(Depth::Normal).wanted_bytes(&Machine::default(), &[]), LEAST_WANTED);

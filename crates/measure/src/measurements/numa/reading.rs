@@ -1,4 +1,4 @@
-//! Bandwidth of a cell: all CPUs of a row read a column's memory, each a separate part.
+//! Measures the bandwidth of a cell: all CPUs of a row read a column's memory, each a separate part.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,22 +15,22 @@ const CHUNK: usize = 128 << 10;
 /// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Read {
-    /// B/s of all threads together, slice by slice.
+    /// Total B/s of all threads, per slice.
     pub rates: Vec<f64>,
-    /// Threads that read.
+    /// Number of threads that read.
     pub threads: usize,
-    /// Whether one was found on another CPU.
+    /// Whether any thread ran on a different CPU.
     pub moved: bool,
 }
 
-/// How long a cell is read.
+/// The reading time of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// The time in which all read, s.
+    /// Time for which all threads read, s.
     pub window: f64,
-    /// Samples of it.
+    /// Number of samples in it.
     pub slices: usize,
-    /// How long to wait for a thread that gets no CPU time.
+    /// Maximum wait for a thread that gets no CPU time.
     pub patience: Duration,
 }
 
@@ -54,20 +54,20 @@ pub(crate) fn run(
         let limit = member.start + terms.patience;
         let start = memory.start().wrapping_add(member.index * part);
         let (mut done, mut offset, mut counted) = (0.0, 0, false);
-        // The time when all had begun.
+        // The time at which all threads had started.
         let mut together: Option<Instant> = None;
         member.wait();
         begun.fetch_add(1, Ordering::Relaxed);
         log.note(member.start, done);
         loop {
             let from = start.wrapping_add(offset).cast::<f64>();
-            // SAFETY: the chunk lies within the thread's part of the memory, which was written and is only read now; it is
+            // SAFETY: the chunk is within the thread's part of the memory, which was written and is only read now; it is
             // aligned to 64 bytes, and the kernel's vectors are usable here.
             unsafe { (kernel.run)(std::ptr::null_mut(), from, std::ptr::null(), CHUNK) };
             done += CHUNK as f64;
             log.note(member.start, done);
             offset = if offset + 2 * CHUNK <= part { offset + CHUNK } else { 0 };
-            // All continue until the last has finished its window, so that none reads alone.
+            // All threads continue until the last one has finished its window, so that none reads alone.
             let now = Instant::now();
             if together.is_none() && begun.load(Ordering::Relaxed) >= threads {
                 together = Some(now);
@@ -104,12 +104,12 @@ mod tests {
         let memory = Mapping::new(2 << 20, Page::Base).unwrap();
         memory.touch(2 << 20);
         let kernel = widest_stream(Op::Read).unwrap();
-        // Where other tests keep the CPU busy, the two may not meet at once.
+        // If other tests keep the CPU busy, the two may not run at the same time immediately.
         let tries = (0..50).map(|_| run(&[cpu, cpu], &memory, 2 << 20, kernel, terms(0.02, 4), &Stop::new()));
         let read = tries.into_iter().find(|read| !read.rates.is_empty()).expect("they never met");
         assert_eq!((read.threads, read.rates.len()), (2, 4));
         assert!(read.rates.iter().all(|rate| *rate > 0.0), "{read:?}");
-        // Room for one part only, and for none.
+        // Space for only one part, and for none.
         assert_eq!(run(&[cpu, cpu], &memory, CHUNK + 5, kernel, terms(0.001, 1), &Stop::new()).threads, 1);
         assert!(run(&[cpu], &memory, 7, kernel, terms(0.001, 1), &Stop::new()).rates.is_empty());
     }

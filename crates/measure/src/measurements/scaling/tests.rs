@@ -7,7 +7,7 @@ use os::Stop;
 use record::Label;
 use record::{Snapshot, Template, Unavailable, machine::Cpu};
 
-/// `cpus` CPUs with `siblings` per core and `nodes` nodes, siblings numbered far apart.
+/// A machine with `cpus` CPUs, `siblings` per core and `nodes` nodes; siblings have distant numbers.
 fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
     let mut machine = Machine::default();
     let cores = cpus / siblings;
@@ -41,7 +41,7 @@ fn the_same_cpus_are_measured_once_whatever_order_leads_to_them() {
     sets.sort();
     sets.dedup();
     assert_eq!(sets.len(), count);
-    // Every order begins with one CPU and ends with all.
+    // Every order begins with one CPU and ends with all CPUs.
     for order in fill_order::FILL_ORDERS {
         let threads: Vec<usize> =
             steps.iter().filter(|s| s.orders.contains(&order)).map(|s| s.cpus.len()).collect();
@@ -205,7 +205,7 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
     here(Depth::Named, &Stop::new(), |context| {
         let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![FillOrder::CoresFirst] };
         let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
-        // One has room and two have not, on any machine; nor has another one beside the first.
+        // On any machine, there is room for one thread but not for two, nor for another one in addition to the first.
         let hungry = Hungry(context.memory_allowance() / 3 * 2);
         let left = affordable(context, &hungry, &steps);
         assert_eq!(left.len(), 1);

@@ -1,5 +1,5 @@
 //! A matrix as described by a report, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal (`terminal`):
-//! slower is darker. Its results are also shown in words or as a table, so that it can be read without shades.
+//! slower is darker. Its results are also shown in words or as a table, so that the shades are not required.
 
 pub(crate) mod terminal;
 
@@ -16,7 +16,7 @@ const ALIKE: f64 = 0.05;
 pub(crate) struct Head {
     /// Its name, short: a number.
     pub name: String,
-    /// Its group, the same for neighbours that belong together: `node 3`. Empty if there is none.
+    /// Its group, which is the same for neighbors that belong together: `node 3`. Empty if there is none.
     pub group: String,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct Heat {
     pub unit: &'static str,
     /// Whether the larger value is the slower one.
     pub lower_is_better: bool,
-    /// What a row is: `requesting node`.
+    /// The meaning of rows: `requesting node`.
     pub down: String,
-    /// What a column is: `memory node`.
+    /// The meaning of columns: `memory node`.
     pub across: String,
     /// The rows.
     pub rows: Vec<Head>,
@@ -70,7 +70,7 @@ impl Heat {
         self.diagonal || self.rows[row].name != self.columns[column].name
     }
 
-    /// The number of cells that could have been measured, and of those that were not.
+    /// The number of cells that could have been measured, and the number that were not.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let all = self.cells.iter().enumerate().flat_map(|(row, cells)| {
             cells.iter().enumerate().filter(move |(column, _)| self.is_cell(row, *column))
@@ -111,7 +111,7 @@ impl Heat {
         fitting.copied().unwrap_or(steps[0])
     }
 
-    /// Every cell as text: `98.4`, `103`; empty if there is none.
+    /// Every cell as text: `98.4`, `103`; empty if there is no value.
     pub(crate) fn written(&self) -> Vec<Vec<String>> {
         let (scale, _) = self.written_in();
         let text =
@@ -124,7 +124,7 @@ impl Heat {
         format!("{}, {}", self.title, self.written_in().1)
     }
 
-    /// What rows and columns represent.
+    /// The meaning of rows and columns.
     pub(crate) fn axes(&self) -> String {
         format!("row: {}; column: {}", self.down, self.across)
     }
@@ -141,7 +141,7 @@ impl Heat {
             format!("{figure} at row {}, column {}", self.rows[*row].name, self.columns[*column].name)
         };
         format!(
-            "Rows: {}. Columns: {}. Least {}; most {}; {} of {} cells measured.",
+            "Rows: {}. Columns: {}. Minimum {}; maximum {}; {} of {} cells measured.",
             self.down,
             self.across,
             at(least),
@@ -163,12 +163,13 @@ impl Heat {
     }
 }
 
-/// Which shade represents which values: 0 is the fastest, in steps of equal ratio, because a factor means the same at both ends.
+/// The mapping of values to shades: 0 is the fastest. The steps have equal ratios, because a factor has the same meaning at both
+/// ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shading {
     low: f64,
     high: f64,
-    /// Number of shades in use: one if all values are alike.
+    /// Number of shades in use: one if all values are similar.
     shades: usize,
     lower_is_better: bool,
     unit: &'static str,

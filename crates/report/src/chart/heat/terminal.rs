@@ -1,4 +1,4 @@
-//! A matrix in characters: each result is followed by its shade, so that no colour is needed.
+//! A matrix in characters: each result is followed by its shade, so that color is not needed.
 
 use super::Heat;
 use crate::paint::{Span, Tone};
@@ -70,7 +70,7 @@ pub(crate) fn legend(heat: &Heat) -> String {
     parts.join(", ")
 }
 
-/// A shade's tone: it only repeats what the character shows.
+/// The tone of a shade, which only repeats the information in the character.
 fn tone(shade: usize) -> Tone {
     match shade {
         0 | 1 => Tone::Quiet,

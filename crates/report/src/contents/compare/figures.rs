@@ -38,8 +38,8 @@ fn value(row: &Row, cell: &Cell) -> String {
         .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value, cell.value_interval)))
 }
 
-/// Its speed relative to the baseline (above 1 is faster), with its interval; if no direction is better, the ratio of the results. Neither for
-/// results that are not printed.
+/// The speed relative to the baseline (above 1 is faster), with its interval; if no direction is better, the ratio of the results. Empty
+/// for results that are not printed.
 fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
     match row.speed(cell) {
@@ -52,7 +52,7 @@ fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     }
 }
 
-/// A value of a row with the digits that its interval allows; without a unit if the row's name has it.
+/// A value of a row with the digits that its interval allows; without a unit if the row's name contains the unit.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric {
         metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
@@ -122,7 +122,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     table.finished()
 }
 
-/// The verdict on a difference: which is faster, and by how much.
+/// The verdict on a difference: the faster side, and the size of the difference.
 fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     let who = if cell.slower == Some(true) { base } else { other };
     match (&cell.verdict, cell.slower) {
@@ -192,7 +192,7 @@ fn sign(cell: &Cell) -> &'static str {
     }
 }
 
-/// Many records: where the baseline stands among them.
+/// Many records: the position of the baseline among them.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let heads = ["result", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
     let mut table = Table::new(title, None, heads);
@@ -229,7 +229,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲, ▼: records faster, slower than the baseline beyond noise; -: measured only once, so noise is \
+        "▲, ▼: number of records faster, slower than the baseline beyond noise; -: measured once, so noise is \
          unknown",
     );
     table.finished()

@@ -9,13 +9,13 @@ use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::contents::figures::times;
 use crate::text::range;
 
-/// Most rows; the tables have all.
+/// Maximum number of rows; the tables contain all.
 const MOST: usize = 40;
 /// Minimum factor that the scale covers on either side.
 const LEAST: f64 = 1.25;
-/// Maximum factor: larger ones are drawn at its end.
+/// Maximum factor of the scale: larger factors are drawn at its end.
 const FURTHEST: f64 = 50.0;
-/// Factors labelled below, if there is room.
+/// Factors labeled below, if there is room.
 const TICKS: [f64; 19] = [
     0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
     1e4,
@@ -23,7 +23,8 @@ const TICKS: [f64; 19] = [
 /// Minimum distance between two of them.
 const APART: f64 = 0.14;
 
-/// A speed and its interval, if both have results: above 1 the subject is faster than the baseline, whichever direction of the result is better.
+/// A speed and its interval, if both sides have results: above 1, the subject is faster than the baseline, whether higher or lower values
+/// are better.
 fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
     let (ratio, interval) = row.speed(cell).filter(|(ratio, _)| row.better.is_some() && usable(ratio))?;
@@ -121,8 +122,9 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     bars.ticks = ticks;
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
-        let shown = if all > MOST { format!("; {MOST} of {all}, the largest first") } else { String::new() };
-        bars.title = format!("Speed compared with {base}: left of 1× slower, right faster{shown}");
+        let shown = if all > MOST { format!("; the {MOST} largest of {all}") } else { String::new() };
+        bars.title =
+            format!("Speed compared with {base}: slower to the left of 1×, faster to the right{shown}");
         bars.legend.push((Fill::Same, "no difference resolved, or measured only once".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),

@@ -74,7 +74,7 @@ pub(crate) fn names(c: &Comparison, all: &[usize]) -> String {
     join_most(&all, MOST_NAMES)
 }
 
-/// The subjects: what each is and when it was measured.
+/// The subjects, each with its description and the time of its measurement.
 pub(crate) fn subjects(c: &Comparison) -> Section {
     let mut section = Section::new("");
     let shown = c.subjects.len() <= MOST_SUBJECTS;
@@ -118,7 +118,7 @@ pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
         why::orders(c),
         why::explanations(c),
         why::what_if(c),
-        Block::new("Within each", None, within),
+        Block::new("Within each record", None, within),
         differences(c),
     ];
     blocks.extend(figures::blocks(c));
@@ -138,11 +138,11 @@ pub(crate) fn record_names(c: &Comparison) -> Option<Box<dyn Fn(usize) -> String
     (c.subjects.len() > 2).then(|| Box::new(|index| label(c, index)) as Box<dyn Fn(usize) -> String + '_>)
 }
 
-/// What differs in the inventory.
+/// Differences in the inventory.
 fn differences(c: &Comparison) -> Block {
     let mut parts = Vec::new();
     if c.differences.is_empty() && c.subjects.len() > 1 {
-        let same = "No difference in hardware and settings, as far as both records show.";
+        let same = "The records show no difference in hardware or settings.";
         parts.push(Part::Says(same.to_owned()));
     }
     for (kind, title) in [
@@ -192,7 +192,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
     said.join("; ")
 }
 
-/// What is not comparable, and why.
+/// Results that are not comparable, with the reasons.
 fn refused(c: &Comparison) -> Block {
     let mut section = Section::new("Not comparable");
     for refusal in c.refused.iter().take(MOST_REFUSALS) {

@@ -1,4 +1,4 @@
-//! Which differences explain the results, what each would achieve with another's best setting, and the rankings.
+//! Differences that explain the results, projected speeds with another machine's best setting, and the rankings.
 
 use record::Comparison;
 use record::comparison::{Cause, Explanation, WhatIf};
@@ -31,10 +31,10 @@ pub(super) fn explanations(c: &Comparison) -> Block {
         let more = c.explanations.len() - MOST;
         parts.push(Part::Says(format!("{more} more explanations in the JSON.")));
     }
-    Block::new("What explains it", None, parts)
+    Block::new("Explanations", None, parts)
 }
 
-/// Whether an explanation is from the baseline's side: that of the faster one, or of the one with more cores that do no more.
+/// Whether an explanation is from the baseline's side: the baseline is faster, or has more cores without more throughput.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
@@ -42,7 +42,7 @@ fn from_baseline(explanation: &Explanation) -> bool {
     slower != explanation.held_back.is_some()
 }
 
-/// The causes: each with its effect in the direction of the sentence, how it is known, and the results on which it is based.
+/// The causes, each with its effect in the direction of the sentence, its basis, and the underlying results.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });
@@ -68,7 +68,7 @@ fn causes(explanation: &Explanation) -> Section {
     section
 }
 
-/// What each would achieve with another's best setting.
+/// The projected speed of each subject with another's best setting.
 pub(super) fn what_if(c: &Comparison) -> Block {
     let says = c.what_if.iter().take(MOST_WHAT_IF).map(|what| {
         let most = if what.at_most { "at most " } else { "" };
@@ -82,7 +82,7 @@ pub(super) fn what_if(c: &Comparison) -> Block {
     Block::new(title, None, says.chain(more).map(Part::Says).collect())
 }
 
-/// Who stands where.
+/// The positions in the rankings.
 pub(super) fn orders(c: &Comparison) -> Block {
     // A single order is the answer already.
     if c.orders.len() == 1 && !c.answer.is_empty() {
@@ -123,5 +123,5 @@ pub(super) fn orders(c: &Comparison) -> Block {
     if more > 0 {
         section.add("more", format!("{more} more in the JSON"));
     }
-    Block::new("In order, best first", None, vec![Part::Facts(section)])
+    Block::new("Ranking, best first", None, vec![Part::Facts(section)])
 }

@@ -1,4 +1,4 @@
-//! How workloads scale with threads: the steps, the fit, and one chart per workload with the linear line.
+//! The scaling of workloads with threads: the steps, the fit, and one chart per workload that includes linear scaling.
 
 mod chart;
 mod steps;
@@ -22,12 +22,13 @@ use steps::{Steps, is_vague, table};
 const FIT_STEPS: u32 = 4;
 /// Minimum number of steps for a chart: a line through two points shows no more than the two results.
 const CHART_STEPS: usize = 3;
-/// Placements of one chart; there are four.
+/// Maximum number of placements in a chart; four exist.
 const PLACEMENTS: usize = 6;
 /// Maximum number of workloads shown here; the rest is among all measurements.
 const WORKLOADS: usize = 32;
 
-/// A summary of all workloads, a block for each with enough steps for a chart as far as there is room, and one with the steps of the others.
+/// A summary of all workloads, a block for each workload with enough steps for a chart (if there is room), and one block with the steps of
+/// the others.
 pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let workloads = workloads(record);
     if workloads.is_empty() {
@@ -41,7 +42,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= CHART_STEPS));
     if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
-            "Only the steps of {} are shown; those of all {} are on the page (--html) and in the record.",
+            "Only the steps of {} are shown; the steps of all {} are on the page (--html) and in the record.",
             record::phrase::count_noun(room.workloads, "workload"),
             many.len()
         )));
@@ -114,7 +115,7 @@ fn workloads(record: &Record) -> Vec<Workload<'_>> {
 struct Fitted<'a> {
     workload: &'a str,
     line: &'a Scaling,
-    /// Whether it may be noise.
+    /// Whether the row may be noise.
     noisy: bool,
     /// Whether its last step has a speed-up.
     has_speed_up: bool,
@@ -128,7 +129,7 @@ impl Fitted<'_> {
         last.map_or("-".to_owned(), |step| format!("{}{mark}", speed_up(self.line, step)[at]))
     }
 
-    /// The result of the fit: possible noise is not shown, and some results require more steps.
+    /// The result of the fit, which is omitted if it may be noise or requires more steps.
     fn fit(&self, least: u32, says: String) -> String {
         if self.noisy || self.line.points < least { "-".to_owned() } else { says }
     }
@@ -162,7 +163,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
         let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
         table.note(&format!(
-            "limited to {WORKLOADS} workloads with {PLACEMENTS} placements each; the record has all {all} \
+            "limited to {WORKLOADS} workloads with {PLACEMENTS} placements each; the record contains all {all} \
              lines"
         ));
     }
@@ -188,8 +189,8 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     without_the_same_for_all(&mut table);
     if table.rows.iter().any(|row| FIT.iter().any(|at| !row[*at].is_empty())) {
         table.note(
-            "serialized and coherency: σ and κ of the Universal Scalability Law; knee: threads beyond which each adds \
-             less than half of one thread's work",
+            "serialized and coherency: σ and κ of the Universal Scalability Law; knee: number of threads beyond which \
+             another thread adds less than half of a thread's work",
         );
     }
     table.finished()
@@ -209,7 +210,7 @@ fn without_the_same_for_all(table: &mut Table) {
     let Some(first) = table.rows.first().map(|row| row[PLACEMENT].clone()) else { return };
     if table.rows.iter().all(|row| row[PLACEMENT] == first) {
         table.rows.iter_mut().for_each(|row| row[PLACEMENT].clear());
-        table.note(&format!("placement for all: {first}"));
+        table.note(&format!("all rows: placement {first}"));
     }
 }
 

@@ -11,13 +11,13 @@ use crate::table::{Field, Table};
 /// Steps of one table.
 const STEPS: usize = 256;
 
-/// Why a row has no speed-up although its throughput is known.
-pub(crate) const DISTURBED: &str = "no speed-up (-): the run of one thread was disturbed";
+/// The reason for a missing speed-up in a row with a known throughput.
+pub(crate) const DISTURBED: &str = "no speed-up (-): the single-threaded run was disturbed";
 
-/// Why the last step has no speed-up although both throughputs are known.
+/// The reason for a missing speed-up of the last step if both throughputs are known.
 const VAGUE: &str = "no speed-up (-): the 95 % CI is wider than the result";
 
-/// Whether the interval of a line's last speed-up is wider than its value, so that it is not shown.
+/// Whether a line's last speed-up is not shown because its interval is wider than its value.
 pub(super) fn is_vague(line: &Scaling) -> bool {
     line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
 }
@@ -74,7 +74,7 @@ impl<'a> Steps<'a> {
         ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
     }
 
-    /// The results of a line's steps: its own tables show them, or a sentence shows where they are.
+    /// The results of a line's steps, which are shown in its own tables or referenced in a sentence.
     pub(super) fn of_line<'b>(
         &'b self,
         workload: &'b str,
@@ -149,7 +149,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 11] {
         ("?#efficiency", |row| row.speed_up()[1].clone()),
         ("#IPC (calculated)", |row| shown(row.of.declared, bare_value)),
         ("#IPC (counted)", |row| shown(row.of.counted, bare_value)),
-        ("?#throughput between", |row| shown(row.of.throughput, spread)),
+        ("?#throughput range", |row| shown(row.of.throughput, spread)),
         ("?#time of a run", |row| shown(row.of.time, value)),
         ("?#balance", |row| row.balance().unwrap_or_default()),
     ]
@@ -170,7 +170,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     }
     let is_shown = |at: usize| table.rows.iter().any(|row| !row[at].is_empty());
     if is_shown(table.columns.len() - 1) {
-        table.note("balance: rate of the slowest copy divided by that of the fastest");
+        table.note("balance: rate of the slowest copy divided by the rate of the fastest");
     }
     // What is shown above the table is not said again in each row.
     for (at, several) in [(0, workloads.len() > 1), (1, workloads.iter().any(|(_, lines)| lines.len() > 1))] {

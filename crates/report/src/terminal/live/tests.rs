@@ -1,4 +1,4 @@
-//! What stands on the screen.
+//! Tests the contents of the screen.
 
 use super::*;
 use crate::terminal::Style;
@@ -185,7 +185,7 @@ fn counters_and_sensors_have_a_line_each_on_a_screen_of_24() {
     insta::assert_snapshot!(screen);
 }
 
-/// A second of two CPUs, both busy, with so much CPU time of each process.
+/// An interval of one second with two busy CPUs and this much CPU time of each process.
 fn second(processes: &[(i32, f64)], over: Option<f64>) -> Interval {
     let processes = processes.iter().map(|(pid, cpu)| Process {
         pid: *pid,
@@ -298,7 +298,7 @@ fn of_what_cannot_be_seen_the_last_words_are_how_many_more_and_where_they_are() 
     }
 }
 
-/// Eight threads of which five have rows, watched for a second.
+/// Eight threads, of which five have rows, observed for a second.
 fn watched() -> Interval {
     let states = [("user", 1.0), ("system", 0.25), ("runnable", 0.5), ("blocked", 6.31), ("off-cpu", 0.0)];
     let service = Service {
@@ -362,8 +362,8 @@ fn the_end_of_what_was_watched_is_said_and_after_how_long() {
         (service.seconds, service.ended) = (0.11, processes);
         show(&interval, 80)
     };
-    assert!(ended(1).contains("It ended after 2.1 s."), "{}", ended(1));
-    assert!(ended(2).contains("All of them ended after 2.1 s."), "{}", ended(2));
+    assert!(ended(1).contains("The process ended after 2.1 s."), "{}", ended(1));
+    assert!(ended(2).contains("All processes ended after 2.1 s."), "{}", ended(2));
     assert!(!ended(0).contains("ended"), "{}", ended(0));
 }
 
