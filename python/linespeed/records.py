@@ -31,7 +31,7 @@ class Advice:
     commands: Tuple[str, ...] = ()
     #: The results on which it is based.
     evidence: Tuple[Evidence, ...] = ()
-    #: What to do and why.
+    #: The advice with its reason.
     says: str = ''
     #: How to undo them.
     undo: Tuple[str, ...] = ()
@@ -39,26 +39,26 @@ class Advice:
 
 @dataclass(frozen=True)
 class AgainstFirst:
-    """The time of a command compared with that of the first, round by round."""
+    """The time of a command compared with the first command's time, round by round."""
 
-    #: Its time relative to the first: the median of the ratios of all rounds.
+    #: The command's time relative to the first: the median of the ratios of all rounds.
     ratio: float
-    #: Rounds with both.
+    #: Number of rounds with both times.
     rounds: int
     #: The same in words.
     says: str
-    #: The verdict on the difference; `costs` is the additional time of the first compared with this one (negative:
-    #: less), as a share of the time of the first.
+    #: The verdict on the difference; `costs` is the additional time of the first command compared with this one
+    #: (negative if it is shorter), as a share of the first command's time.
     verdict: Verdict
-    #: Other differences, one sentence each: where the time went, and counted events. Only if a difference is resolved.
+    #: Other differences, one sentence each: the use of the time, and counted events. Only if a difference is resolved.
     explained: Tuple[str, ...] = ()
-    #: The interval of the ratio, which holds for all commands together at 95 %; absent if there are too few rounds.
+    #: The interval of the ratio, at 95 % confidence for all commands together; absent if there are too few rounds.
     interval: Optional[Tuple[float, float]] = None
     #: Whether it is the slower of the two; absent if no difference is resolved.
     slower: Optional[bool] = None
 
 
-#: What results show about a conclusion.
+#: Whether results support a conclusion.
 Answer = Literal["supported", "contradicted", "cannot-tell"]
 
 
@@ -102,7 +102,7 @@ BoundKind = str
 class Bucket:
     """One bin of a distribution: the number of samples in `[from, to)`."""
 
-    #: Number of samples in it.
+    #: Number of samples in the bin.
     count: int
     #: Lower bound, in the measurement's unit.
     from_: float
@@ -117,11 +117,11 @@ class Cache:
     #: The CPUs that share it; empty if an imported record does not list them, in which case one entry may represent
     #: several caches.
     cpus: CpuList
-    #: What it holds.
+    #: The kind of contents.
     kind: CacheKind
     #: 1 is nearest to the core.
     level: int
-    #: Capacity in bytes; absent where the kernel does not know it.
+    #: Capacity in bytes; absent if the kernel does not report it.
     bytes: Optional[int] = None
     #: Line size in bytes.
     line: Optional[int] = None
@@ -139,11 +139,11 @@ class CacheDomains:
     evidence: Tuple[Evidence, ...] = ()
     #: The level of the cache.
     level: int = 0
-    #: What this means for a program.
+    #: The consequences for a program.
     says: str = ''
 
 
-#: What a cache holds.
+#: The contents of a cache.
 CacheKind = Literal["data", "instruction", "unified"]
 
 
@@ -153,19 +153,19 @@ CeilingSource = Literal["parts", "family", "measured"]
 
 @dataclass(frozen=True)
 class Ceilings:
-    """The best results of this machine, measured before; those not measured are absent."""
+    """The best earlier results of this machine; results not yet measured are absent."""
 
-    #: That of all CPUs, B/s.
+    #: Memory bandwidth of all CPUs, B/s.
     bandwidth_all: Optional[float] = None
     #: Memory bandwidth of one CPU, B/s.
     bandwidth_one: Optional[float] = None
-    #: The core clock while all CPUs work, Hz: the median CPU's.
+    #: The core clock while all CPUs are busy, Hz: the median over CPUs.
     clock_all_hz: Optional[float] = None
     #: The core clock, Hz.
     clock_hz: Optional[float] = None
-    #: The latency curve: the latency of loads by size of memory.
+    #: The latency curve: load latency by working-set size.
     curve: Tuple[CurvePoint, ...] = ()
-    #: The day of each measurement, by its name here; for a workload's IPC, `ipc.` and the workload.
+    #: The day of each measurement, by its field name in this struct; for a workload's IPC, `ipc.` and the workload.
     days: Mapping[str, str] = field(default_factory=dict)
     #: Instructions per cycle of the built-in workloads, by their names.
     ipc: Mapping[str, float] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Ceilings:
     latency_ns: Optional[float] = None
     #: The memory probe's latency under increasing load, unloaded first.
     probe: Tuple[ProbePoint, ...] = ()
-    #: The record file of each.
+    #: The record file of each measurement.
     records: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -181,7 +181,7 @@ class Ceilings:
 class Claim:
     """A published conclusion, compared with results."""
 
-    #: What these results show about it.
+    #: The verdict of these results on the conclusion.
     answer: Answer
     #: The conclusion.
     claim: str
@@ -203,13 +203,13 @@ class Clock:
 class ClockHolders:
     """Possible limits of a clock besides the settings of cpufreq."""
 
-    #: Cooling devices that lower clocks now.
+    #: Cooling devices that are currently lowering clocks.
     cooling: Tuple[Cooling, ...] = ()
-    #: How long heat has lowered the clocks of a core or package since boot, ms; the longest of them.
+    #: How long heat has lowered clocks since boot, ms; the maximum over cores and packages.
     heat_ms: Optional[int] = None
-    #: The limits active since the processor's log was cleared, mostly at boot.
+    #: The limits that were active at any time since the processor's log was cleared, usually at boot.
     held_before: Tuple[HeldBy, ...] = ()
-    #: The limits that the processor reported as active at this time.
+    #: The limits that the processor reported as active at the time of the snapshot.
     holding: Tuple[HeldBy, ...] = ()
     #: The range from which the processor may choose its clocks (HWP), of the most limited package.
     hwp: Optional[HwpRange] = None
@@ -221,7 +221,7 @@ class ClockHolders:
     platform_profile: Optional[str] = None
     #: Power limits of processor packages, one per interface and window.
     power_limits: Tuple[PowerLimit, ...] = ()
-    #: Clocks of the parts outside the cores (mesh, last-level cache, memory controllers), one per die.
+    #: Uncore clocks (mesh, last-level cache, memory controllers), one per die.
     uncore: Tuple[UncoreClock, ...] = ()
 
 
@@ -229,11 +229,11 @@ class ClockHolders:
 class ClockSetting:
     """Clock settings of a group of CPUs."""
 
-    #: Upper limit that the firmware sets (`bios_limit`), Hz.
+    #: Upper limit set by the firmware (`bios_limit`), Hz.
     bios_hz: Optional[int] = None
     #: The CPUs.
     cpus: CpuList = ()
-    #: Range of the current clocks of these CPUs in Hz, by the kernel.
+    #: Range of the current clocks of these CPUs in Hz, as reported by the kernel.
     current_hz: Optional[Tuple[int, int]] = None
     #: Scaling driver: `intel_pstate`, `amd-pstate-epp`, `acpi-cpufreq`, `cppc_cpufreq`…
     driver: Optional[str] = None
@@ -243,9 +243,9 @@ class ClockSetting:
     epp: Optional[str] = None
     #: Governor: `performance`, `powersave`, `schedutil`…
     governor: Optional[str] = None
-    #: Upper limit set, Hz.
+    #: Configured upper limit, Hz.
     max_hz: Optional[int] = None
-    #: Lower limit set, Hz.
+    #: Configured lower limit, Hz.
     min_hz: Optional[int] = None
 
 
@@ -255,9 +255,9 @@ class CommandInTurn:
 
     #: The `workload` of its results.
     workload: str
-    #: The comparison with the first; absent for the first itself, and if no round has both.
+    #: The comparison with the first command; absent for the first itself, and if no round has both times.
     against_first: Optional[AgainstFirst] = None
-    #: What limited it.
+    #: What limited the command.
     bound: Optional[Bound] = None
 
 
@@ -265,11 +265,11 @@ class CommandInTurn:
 class Conditions:
     """The machine's state around the measurements."""
 
-    #: When it ended; absent for an inventory alone and for a killed run.
+    #: The state at the end; absent for a plain inventory and for a killed run.
     after: Optional[Snapshot] = None
-    #: When the run began.
+    #: The state at the start of the run.
     before: Snapshot = field(default_factory=lambda: Snapshot())
-    #: Other active processes, the busiest first.
+    #: Other active processes, busiest first.
     beside: Tuple[Process, ...] = ()
     #: Knobs that linespeed set for the run and restored afterwards.
     knobs: Tuple[Knob, ...] = ()
@@ -281,11 +281,11 @@ Confidence = Literal["low", "medium", "high"]
 
 @dataclass(frozen=True)
 class Contended:
-    """Two CPUs that each kept one execution unit busy, first alone and then simultaneously."""
+    """Two CPUs that each kept one execution unit busy, first separately and then simultaneously."""
 
     #: The CPUs, the lower one first.
     pair: Tuple[int, int]
-    #: Time of the loop when both run, relative to its time alone: 1 on separate cores, 2 on one core.
+    #: Time of the loop when both CPUs run it, relative to its time on a single CPU: 1 on separate cores, 2 on one core.
     slowdown: float
 
 
@@ -293,7 +293,7 @@ class Contended:
 class Contradiction:
     """Two statements of the texts that cannot both be true."""
 
-    #: Where the statements are.
+    #: The locations of the statements.
     origins: Tuple[Origin, ...]
     #: One or two sentences: the contradiction, and which statement the record uses.
     says: str
@@ -305,9 +305,9 @@ class Cooling:
 
     #: Its highest step.
     highest_step: int = 0
-    #: What it is: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
+    #: The device's type: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
     kind: str = ''
-    #: Its step now, above 0.
+    #: Its current step, above 0.
     step: int = 0
 
 
@@ -315,7 +315,7 @@ class Cooling:
 class Cores:
     """The cores' counters."""
 
-    #: The smallest share of the time in which any of the events was counted.
+    #: The smallest share of time for which any of the events was counted.
     coverage: float = 0.0
     #: Instructions per cycle, user mode and kernel together.
     ipc: Optional[float] = None
@@ -329,7 +329,7 @@ class Cores:
 
 @dataclass(frozen=True)
 class Counts:
-    """Number of each kind of part. Packages, dies, clusters and cores are counted by their online CPUs."""
+    """Numbers of components. Packages, dies, clusters and cores are counted by their online CPUs."""
 
     #: Clusters of cores (for instance with a shared L2) in all packages; absent if the kernel does not report them.
     clusters: Optional[int] = None
@@ -351,7 +351,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The coverage of one thing."""
+    """The coverage of a measurement or fact."""
 
     #: How well.
     state: State
@@ -369,7 +369,7 @@ class Coverage:
 class Cpu:
     """One CPU (hardware thread)."""
 
-    #: Whether this process may run on it.
+    #: Whether this process may run on the CPU.
     allowed: bool = False
     #: Nominal clock in Hz.
     base_hz: Optional[int] = None
@@ -392,7 +392,7 @@ class Cpu:
     min_hz: Optional[int] = None
     #: NUMA node, by the kernel's number.
     node: Optional[int] = None
-    #: Whether it is online.
+    #: Whether the CPU is online.
     online: bool = False
     #: Package number within the machine, from 0.
     package: Optional[int] = None
@@ -440,7 +440,7 @@ class CurvePoint:
 
     #: The size of the memory accessed at random, bytes.
     bytes: int
-    #: The latency of a load from it, ns.
+    #: The latency of a load from this memory, ns.
     ns: float
 
 
@@ -448,40 +448,41 @@ class CurvePoint:
 class Diagnosis:
     """All conclusions from a record's results."""
 
-    #: What a command was bound by; only in records of `linespeed stat`.
+    #: The limiting factor of a command; only in records of `linespeed stat`.
     bound: Optional[Bound] = None
-    #: What costs speed, the worst first.
+    #: Causes of lost speed, worst first.
     findings: Tuple[Finding, ...] = ()
-    #: One entry per resource: from its ceiling down to what is delivered, cause by cause.
+    #: One entry per resource: from its ceiling down to the delivered result, cause by cause.
     ladders: Tuple[Ladder, ...] = ()
-    #: Where the latency curve for the levels, the headline and the chart was measured; absent without a curve.
+    #: Place of the latency curve used for the levels, the headline and the chart; absent without a curve.
     latency_curve: Optional[CurvePlace] = None
-    #: What each layer of the machine adds to the time of one routine, the fastest first.
+    #: The time that each layer of the machine adds to one routine, fastest layer first.
     layers: Tuple[Layer, ...] = ()
     #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     levels: Tuple[Level, ...] = ()
     #: Rules whose data is missing from the record.
     not_looked_for: Tuple[NotLookedFor, ...] = ()
-    #: Resources that the measurement did not reach, one sentence each: memory if it was measured within the caches.
+    #: Resources that the measurements did not exercise, one sentence each: memory, if the working set fitted in the
+    #: caches.
     not_reached: Tuple[str, ...] = ()
     #: Conclusions from the matrices of a machine with several nodes; absent for one node.
     numa: Optional[Numa] = None
-    #: What each step between two layers costs, and what that means; absent if layers were not timed alternately.
+    #: The cost of each step between two layers, with an interpretation; absent if layers were not timed alternately.
     overhead: Optional[Overhead] = None
-    #: How to lay out a program on a machine with several nodes; absent for one node.
+    #: The best layout of a program on a machine with several nodes; absent for one node.
     plan: Optional[Plan] = None
     #: One entry per resource: its ceiling and what was delivered.
     resources: Tuple[Resource, ...] = ()
-    #: How each workload scales, one entry per workload and placement.
+    #: The scaling of workloads, one entry per workload and placement.
     scaling: Tuple[Scaling, ...] = ()
-    #: Where the machine's CPUs really are; absent if not measured.
+    #: The actual placement of the machine's CPUs; absent if not measured.
     shape: Optional[Shape] = None
-    #: What siblings add to each workload measured with and without them.
+    #: The gain from siblings for each workload measured with and without siblings.
     siblings: Tuple[SiblingsAdd, ...] = ()
-    #: How several alternating commands differ; only in records of `linespeed stat` with several commands.
+    #: Differences between alternating commands; only in records of `linespeed stat` with several commands.
     turns: Optional[Turns] = None
-    #: Average number of CPUs used by other processes during the run (for a command: while it ran); absent if that was
-    #: too short.
+    #: Average number of CPUs used by other processes during the run (for a command: while it ran); absent if the run
+    #: was too short.
     used_by_others: Optional[float] = None
 
 
@@ -489,11 +490,11 @@ class Diagnosis:
 class Distance:
     """A class of distances."""
 
-    #: The highest, ns.
+    #: The highest latency, ns.
     high_ns: float
-    #: The lowest, ns.
+    #: The lowest latency, ns.
     low_ns: float
-    #: The median, ns one way.
+    #: The median one-way latency, ns.
     median_ns: float
     #: Its share of all pairs in all checks.
     share: float
@@ -523,11 +524,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that costs speed."""
+    """A cause of lost speed."""
 
     #: The results on which it is based, each with its place in the record.
     evidence: Tuple[Evidence, ...]
-    #: What it costs.
+    #: The loss of speed.
     loss: Verdict
     #: Whether the loss was measured here or modelled.
     measured: bool
@@ -537,7 +538,7 @@ class Finding:
     severity: Severity
     #: The finding, in one line.
     what: str
-    #: How certain it is.
+    #: The confidence in the finding.
     confidence: Confidence = 'medium'
     #: Which programs are affected; absent in records of 0.1.
     relevance: Relevance = 'all'
@@ -545,8 +546,8 @@ class Finding:
     remedy: Tuple[str, ...] = ()
     #: The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
-    #: For each entry of `remedy` the knob that it sets, which `linespeed fix` sets and measures; `null` if it sets
-    #: none. Absent if none does.
+    #: The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
+    #: none. Absent if no entry sets one.
     remedy_sets: Tuple[Optional[KnobValue], ...] = ()
     #: The affected resource, as in `diagnosis.resources[].name`, if there is one.
     resource: Optional[str] = None
@@ -554,7 +555,7 @@ class Finding:
     undo: Tuple[str, ...] = ()
     #: The command of each entry of `undo`; `null` if it has none. Absent in records of 0.1.
     undo_commands: Tuple[Optional[str], ...] = ()
-    #: Where: which CPUs, nodes, devices.
+    #: The affected CPUs, nodes or devices.
     where: Optional[str] = None
 
 
@@ -564,7 +565,7 @@ class Gain:
 
     #: The results.
     evidence: Tuple[Evidence, ...] = ()
-    #: The work done in the same time, relative to a program that ignores NUMA nodes.
+    #: Work done in the same time, relative to a NUMA-unaware program.
     factor: float = 0.0
     #: The interval of the factor, derived from the intervals of the results; absent if they have none.
     interval: Optional[Tuple[float, float]] = None
@@ -576,7 +577,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Held:
-    """How long a verdict held."""
+    """The total time of a verdict."""
 
     #: The verdict.
     by: BoundBy
@@ -603,14 +604,14 @@ class HugePages:
 
 @dataclass(frozen=True)
 class HwpRange:
-    """Performance levels of a processor that chooses its clocks itself, in steps of 100 MHz on most (Intel SDM volume 3B:
+    """Performance levels of a processor that chooses its clocks itself, usually in steps of 100 MHz (Intel SDM volume 3B:
     HWP)."""
 
-    #: The highest level that it is allowed to choose.
+    #: The highest level that the processor is allowed to choose.
     allowed: int = 0
-    #: The level that it sustains under any load.
+    #: The level that the processor sustains under any load.
     guaranteed: int = 0
-    #: The highest level that it has.
+    #: The highest level that the processor supports.
     highest: int = 0
 
 
@@ -634,23 +635,23 @@ class IdleState:
     exit_ns: Optional[int] = None
     #: `POLL`, `C1`, `C6`…
     name: str = ''
-    #: Target residency: the shortest stay for which entering it is worthwhile, ns.
+    #: Target residency: the shortest stay for which entering the state is worthwhile, ns.
     residency_ns: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class Import:
-    """The sources of a record that linespeed did not measure."""
+    """The sources of a record that was not measured by linespeed."""
 
     #: Contradictory statements of the texts.
     contradictions: Tuple[Contradiction, ...] = ()
-    #: Where each part of the inventory came from, by its path: `machine.counts.packages`.
+    #: The source of each part of the inventory, by its path: `machine.counts.packages`.
     inventory: Mapping[str, Origin] = field(default_factory=dict)
-    #: The machine's name in the texts: a host name, a heading; absent if nothing names it.
+    #: The machine's name in the texts: a host name or a heading; absent if there is none.
     name: Optional[str] = None
     #: Lines that belong to no known output.
     not_understood: NotUnderstood = field(default_factory=lambda: NotUnderstood())
-    #: The recognised outputs in them, in order.
+    #: The recognized outputs in the texts, in order.
     outputs: Tuple[Output, ...] = ()
     #: The texts.
     texts: Tuple[Text, ...] = ()
@@ -670,26 +671,26 @@ class Interval:
     cores: Optional[Cores] = None
     #: The counters of the watched cgroup.
     cores_of_group: Optional[Cores] = None
-    #: CPUs online at its end.
+    #: CPUs online at the end of the interval.
     cpus: int = 0
     #: Number of times threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
     #: CPU time of linespeed itself, s.
     own_seconds: float = 0.0
-    #: Shares of the time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
+    #: Shares of time in which at least one task waited: `cpu`, `io`, `memory` (pressure stall information).
     pressure: Mapping[str, float] = field(default_factory=dict)
     #: The probe's readings.
     probe: Optional[Probe] = None
-    #: The processes with the most CPU time, the busiest first.
+    #: The processes with the most CPU time, busiest first.
     processes: Tuple[Process, ...] = ()
-    #: The time covered by `processes`, s: a large number of processes is read less often.
+    #: The time covered by `processes`, s: many processes are read less often than every interval.
     processes_seconds: Optional[float] = None
     #: Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
-    #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of these, `softirqs-net-rx`.
+    #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of softirq, such as `softirqs-net-rx`.
     rates: Mapping[str, float] = field(default_factory=dict)
     #: Use of other nodes' memory, on machines with several nodes.
     remote: Optional[Remote] = None
-    #: Time for which threads were ready without a CPU, s, summed over threads.
+    #: Time that threads spent waiting in run queues, s, summed over threads.
     run_queue_delay: Optional[float] = None
     #: Average number of running and ready threads, from samples of `procs_running`.
     runnable: Optional[float] = None
@@ -703,7 +704,7 @@ class Interval:
     service: Optional[Service] = None
     #: Results of the placement checks so far, without the state of each check; absent if there was no check.
     shape: Optional[Shape] = None
-    #: Time for which the machine was suspended in it, s; not included in `seconds`.
+    #: Time for which the machine was suspended during the interval, s; not included in `seconds`.
     suspended: Optional[float] = None
     #: The threads with the most CPU time among the watched processes, if only some processes are watched.
     threads: Tuple[Thread, ...] = ()
@@ -713,7 +714,7 @@ class Interval:
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
     #: Memory traffic.
     traffic: Optional[Traffic] = None
-    #: What threads of these processes waited for.
+    #: The causes for which threads of these processes waited.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
 
@@ -735,7 +736,7 @@ class Kernel:
     options: Tuple[str, ...] = ()
     #: Base page size in bytes.
     page_bytes: Optional[int] = None
-    #: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if no more is known.
+    #: Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if the current model is unknown.
     preemption: Optional[str] = None
     #: `6.1.0-18-amd64`.
     release: Optional[str] = None
@@ -763,15 +764,15 @@ class Knob:
 
     #: Its name, as in `linespeed quiet`.
     name: str = ''
-    #: Why it could not be set.
+    #: Why the knob could not be set.
     not_set: Optional[str] = None
-    #: Its value during the run; absent if it could not be set.
+    #: The knob's value during the run; absent if it could not be set.
     set_to: Optional[str] = None
-    #: Its value before.
+    #: The knob's value before the run.
     was: str = ''
 
 
-#: A knob of `linespeed quiet` that remedies set, by its name in that command.
+#: A knob of `linespeed quiet` that remedies can set, by its name in that command.
 KnobName = Literal["boost", "governor", "epp", "epb", "clock-range", "power-limit", "idle-states", "guest-halt", "smt", "numa-balancing", "thp"]
 
 
@@ -781,7 +782,7 @@ class KnobValue:
 
     #: The knob.
     knob: KnobName
-    #: Its CPUs; absent if it applies to all.
+    #: The CPUs to which it applies; absent for all CPUs.
     cpus: Optional[CpuList] = None
     #: The value; absent for the value set by `linespeed quiet`.
     value: Optional[str] = None
@@ -792,9 +793,9 @@ class Ladder:
     """From the ceiling down to the delivered result. The sum is exact: if more is better, ceiling − `takes` of every step
     − `unexplained` = delivered; if less is better (latencies), the steps are added instead."""
 
-    #: Whether more or less of it is better.
+    #: Whether higher or lower values are better.
     better: Better
-    #: The most that the hardware can reach.
+    #: The hardware maximum.
     ceiling: float
     #: The ceiling, in a few words: `6 channels at 2933 MT/s`.
     ceiling_is: str
@@ -822,7 +823,7 @@ class Layer:
     from_: str
     #: `kernel`, `user`, `guest kernel`, `guest user`.
     layer: str
-    #: How much longer its passes took in total than those of the fastest layer (0.12 is 12 %).
+    #: Additional total time of its passes compared with the fastest layer (0.12 is 12 %).
     over: float
     #: The same in words.
     says: str
@@ -840,7 +841,7 @@ class Layer:
     interrupts: Optional[str] = None
     #: 95 % interval of a pass's median, if there are enough samples.
     interval: Optional[Tuple[float, float]] = None
-    #: Its interval, from the portions that both ran alternately; it holds for all steps together.
+    #: The interval of `over`, from the slices that both layers ran alternately; it holds for all steps together.
     over_interval: Optional[Tuple[float, float]] = None
     #: The same in seconds, if timed.
     seconds: Optional[float] = None
@@ -852,22 +853,22 @@ class Layer:
 class LayerStep:
     """What differs between two layers, and what it costs."""
 
-    #: Portions of the routine that both ran alternately.
+    #: Number of slices of the routine that both layers ran alternately.
     rounds: int
     #: The same in words.
     says: str
-    #: What it costs, as a share of the time without it.
+    #: Its cost, as a share of the time without it.
     verdict: Verdict
-    #: What differs: `interrupts`, `not bound to a CPU`.
+    #: The property in which the layers differ: `interrupts`, `not bound to a CPU`.
     what: str
-    #: The layer with it.
+    #: The layer with the property.
     with_: str
-    #: The layer without it.
+    #: The layer without the property.
     without: str
-    #: What differs, for programs: `overhead-step-interrupts`. Absent in records of 0.1.
+    #: The stable code of `what`: `overhead-step-interrupts`. Absent in records written by version 0.1.
     code: Optional[str] = None
-    #: The cost divided by each kind of counted events: `0.8 µs for each of 250 interrupts/s`; if it cannot be divided,
-    #: why.
+    #: The cost per event, for each kind of counted event: `0.8 µs for each of 250 interrupts/s`; or the reason why it
+    #: cannot be computed.
     each: Optional[str] = None
     #: Whether the time of either layer is in doubt.
     unreliable: Optional[bool] = None
@@ -877,13 +878,13 @@ class LayerStep:
 class Level:
     """One level of the memory hierarchy as the latency curve shows it."""
 
-    #: How the two sizes agree, one sentence.
+    #: Comparison of the two sizes, one sentence.
     judgement: str
     #: Latency on its plateau, ns.
     latency_ns: float
     #: `L1`, `L2`, `L3`, `memory`.
     name: str
-    #: Its size in sysfs, bytes.
+    #: The size reported in sysfs, bytes.
     advertised_bytes: Optional[int] = None
     #: The same in cycles of the core clock.
     latency_cycles: Optional[float] = None
@@ -893,17 +894,17 @@ class Level:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits that give this process less than the machine's resources."""
+    """Limits that restrict this process to a part of the machine's resources."""
 
     #: CPUs of the affinity mask.
     affinity: CpuList = ()
-    #: Version of the cgroups that set these limits, `1` or `2`; absent if there are none.
+    #: Version of the cgroups that set these limits, `1` or `2`; absent without cgroups.
     cgroup_version: Optional[int] = None
     #: The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
     cpu_quota: Optional[float] = None
     #: CPUs of the cpuset.
     cpuset: CpuList = ()
-    #: Bytes that this process may lock in memory.
+    #: Maximum number of bytes that this process may lock in memory.
     locked_bytes: Optional[int] = None
     #: Memory still available under that limit, bytes.
     memory_available_bytes: Optional[int] = None
@@ -913,7 +914,7 @@ class Limits:
     memory_nodes: CpuList = ()
     #: Whether the effective user is root.
     root: Optional[bool] = None
-    #: Highest real-time priority allowed for this process; 0 if none is.
+    #: Highest real-time priority allowed for this process; 0 if real-time scheduling is not allowed.
     rt_priority: Optional[int] = None
 
 
@@ -921,12 +922,12 @@ class Limits:
 class LockWaits:
     """Waits of one process's threads for locks, or for each other."""
 
-    #: Time that its threads were on a CPU or ready for one, s, summed.
+    #: Total time that the process's threads were running or ready to run, s.
     active: float = 0.0
-    #: Time that threads were blocked in futexes between two runs, s, summed; threads that never ran are waiting for
-    #: work.
+    #: Total time that threads were blocked in futexes between two runs, s; threads that never ran are waiting for work.
     blocked: float = 0.0
-    #: The part that is certainly a mutex: the kernel shows that the futex is expected to be locked with waiters.
+    #: The part of `blocked` that is certainly due to a mutex: the kernel shows that the futex was expected to be locked
+    #: with waiters.
     mutex: float = 0.0
     #: Threads that were in a mutex in all samples and never ran.
     stuck: int = 0
@@ -940,11 +941,11 @@ class LongGap:
     at_seconds: float
     #: The CPU.
     cpu: int
-    #: How long it was, ns.
+    #: Length of the gap or delay of the wake-up, ns.
     ns: float
     #: How its causes were identified.
     witness: Witness
-    #: What used the time, largest share first.
+    #: The causes that used the time, largest share first.
     takers: Tuple[Taker, ...] = ()
     #: The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
     woken: Optional[str] = None
@@ -952,11 +953,11 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Look:
-    """One placement check: where the CPUs were, within a few milliseconds."""
+    """One placement check: the location of the CPUs within a few milliseconds."""
 
-    #: Its start, seconds from the start of the run.
+    #: Its start, in seconds since the start of the run.
     at_seconds: float = 0.0
-    #: Whether all CPUs were busy until then; a host places busy CPUs differently.
+    #: Whether all CPUs were busy until the check; a host places busy CPUs differently.
     busy: Optional[bool] = None
     #: Pairs of CPUs that computed at the same time.
     contended: Tuple[Contended, ...] = ()
@@ -1035,7 +1036,7 @@ class Machine:
     processor: Processor = field(default_factory=lambda: Processor())
     #: System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     system: System = field(default_factory=lambda: System())
-    #: The hypervisor and the container it runs in.
+    #: The hypervisor and the container in which linespeed runs.
     virtualization: Virtualization = field(default_factory=lambda: Virtualization())
 
 
@@ -1053,27 +1054,27 @@ class Measurement:
     summary: Summary
     #: Unit of every value in it.
     unit: str
-    #: Where it was measured.
+    #: Where and how the metric was measured.
     where: Where
     #: Which direction is better; absent if neither is.
     better: Optional[Better] = None
-    #: How it was measured: kernel, variant, proof of the placement, counts.
+    #: Details of the method: kernel, variant, verified placement, counts.
     detail: Mapping[str, Any] = field(default_factory=dict)
-    #: The distribution, if there are too many samples to save each (wake-up latency, gaps).
+    #: The distribution, if there are too many samples to save them individually (wake-up latency, gaps).
     distribution: Tuple[Bucket, ...] = ()
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
     #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: For each sample the number of placement checks made before it, or one number for all samples; empty if unknown.
+    #: The number of placement checks before each sample, or a single number for all samples; empty if unknown.
     looks: Tuple[int, ...] = ()
-    #: Samples during which a known event occurred.
+    #: Samples affected by a known event.
     marks: Tuple[SampleMark, ...] = ()
-    #: The method of another tool, where it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
+    #: The method of another tool, if it restricts comparisons: `lmbench lat_mem_rd -t`, `Intel MLC`, `STREAM`,
     #: `cyclictest`. Absent for linespeed's own methods. Results of two methods are comparable only if the metric's
     #: definition is the same for both.
     method: Optional[str] = None
-    #: The line of another tool's output from which it was read; absent for linespeed's own results.
+    #: The line of another tool's output from which the result was read; absent for linespeed's own results.
     origin: Optional[Origin] = None
     #: All samples in order; empty if a distribution is saved instead.
     samples: Tuple[float, ...] = ()
@@ -1097,7 +1098,7 @@ class MemoryDevice:
     form: Optional[str] = None
     #: `DDR4`, `DDR5`, `HBM2`…
     kind: Optional[str] = None
-    #: Slot, for instance `CPU0_DIMMA0`.
+    #: Slot name, for instance `CPU0_DIMMA0`.
     locator: Optional[str] = None
     #: NUMA node or package, if the locators show it.
     node: Optional[int] = None
@@ -1111,7 +1112,7 @@ class MemoryDevice:
     vendor: Optional[str] = None
 
 
-#: Where the data that loads wait for comes from.
+#: The source of the data for which loads wait.
 MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 
 
@@ -1119,15 +1120,15 @@ MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 class Moment:
     """One interval of a recording, or several consecutive ones."""
 
-    #: When it began, s since the record's start.
+    #: Start of the moment, s since the record's start.
     at: float = 0.0
     #: The machine's activity. For several intervals, times are added, and rates and readings averaged.
     interval: Interval = field(default_factory=lambda: Interval())
-    #: Intervals in it.
+    #: Number of intervals.
     intervals: int = 0
     #: The sentence for one of its intervals with the first verdict.
     said: Optional[Said] = None
-    #: How long each verdict held, longest first; empty if the kernel reported too little.
+    #: The total time of each verdict, longest first; empty if the kernel reported too little.
     verdicts: Tuple[Held, ...] = ()
 
 
@@ -1141,21 +1142,21 @@ class Node:
 
     #: Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
     access: Optional[Access] = None
-    #: Whether this process may allocate memory on it.
+    #: Whether this process may allocate memory on the node.
     allowed: bool = False
     #: Memory in bytes; 0 for a node without memory, absent if the kernel does not report it.
     bytes: Optional[int] = None
-    #: CPUs online on it; empty for a memory-only node.
+    #: Online CPUs of the node; empty for a memory-only node.
     cpus: CpuList = ()
-    #: Bytes of DAX devices with this node's memory: CXL or persistent.
+    #: Size of the DAX devices with this node's memory (CXL or persistent), bytes.
     dax_bytes: Optional[int] = None
     #: The firmware's distances (SLIT) to every node in this list, in the same order; 10 is local.
     distances: Tuple[int, ...] = ()
-    #: Free memory in bytes when read.
+    #: Free memory in bytes at the time of reading.
     free_bytes: Optional[int] = None
     #: The kernel's node number; numbers may have gaps.
     id: int = 0
-    #: Bytes of the cache in front of its memory (a memory-side cache).
+    #: Size of the memory-side cache in front of the node's memory, bytes.
     memory_side_cache_bytes: Optional[int] = None
     #: The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     memory_tier: Optional[int] = None
@@ -1163,9 +1164,9 @@ class Node:
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule without the data that it needs."""
+    """A rule that was not applied because data is missing."""
 
-    #: What it needs but the record lacks.
+    #: The missing data.
     missing: str
     #: The rule's name.
     rule: str
@@ -1175,31 +1176,31 @@ class NotLookedFor:
 class NotUnderstood:
     """Lines that belong to no known output."""
 
-    #: The first few; their tool is empty.
+    #: The first few of these lines; their tool is empty.
     examples: Tuple[Origin, ...] = ()
-    #: How many, without blank ones.
+    #: Number of such lines, without blank ones.
     lines: int = 0
 
 
 @dataclass(frozen=True)
 class Numa:
-    """What nodes cost a program that ignores them, and whether the firmware's distances are right."""
+    """The cost of remote accesses to a NUMA-unaware program, and whether the firmware's distances are correct."""
 
-    #: These results and their consequences, in a sentence or two.
+    #: One or two sentences on these results and their consequences.
     meaning: str
     #: Number of measured nodes with memory.
     nodes: int
-    #: Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
+    #: Share of remote accesses in a NUMA-unaware program: (nodes - 1) / nodes.
     remote_share: float
     #: The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
     bandwidth_factor: Optional[float] = None
     #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     distance_agreement: Optional[float] = None
-    #: What the worst of them costs a program that trusts the table and therefore uses the slower node.
+    #: Cost of the worst mismatch to a program that relies on the table and therefore uses the slower node.
     distance_loss: Optional[Verdict] = None
     #: Pairs whose distance disagrees with the measurement, a phrase each.
     distance_mismatches: Tuple[str, ...] = ()
-    #: Average latency of such a program's accesses, relative to local (1.5 is half more).
+    #: Average latency of such a program's accesses, relative to local accesses (1.5 is 50 % more).
     ignoring_factor: Optional[float] = None
     #: Median latency to a node's own memory, ns.
     local_ns: Optional[float] = None
@@ -1211,11 +1212,11 @@ class Numa:
 
 @dataclass(frozen=True)
 class Origin:
-    """The line of a tool's output that a result was read from."""
+    """The line of a tool's output from which a result was read."""
 
     #: Line in that text, from 1.
     line: int
-    #: The line as written there, without colours and quoting, truncated to 200 characters.
+    #: The line's original text, without colors and quoting, truncated to 200 characters.
     says: str
     #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
     text: str
@@ -1227,9 +1228,9 @@ class Origin:
 class Output:
     """One tool's output within a text."""
 
-    #: Its first and last line there, from 1.
+    #: Its first and last line in that text, from 1.
     lines: Tuple[int, int]
-    #: Number of results and inventory facts taken from it.
+    #: Number of results and inventory facts read from the output.
     taken: int
     #: The text that contains it.
     text: str
@@ -1243,10 +1244,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Overhead:
-    """The cost of layers of the machine, timed alternately with the same bytes: one entry per step, in which one thing
-    differs."""
+    """The cost of the machine's layers, timed alternately with the same machine code: one entry per step, in which a
+    single condition differs."""
 
-    #: The conclusions of a published comparison of layers, and whether these results confirm them.
+    #: The conclusions of a published comparison of layers, and whether these results support them.
     claims: Tuple[Claim, ...]
     #: The same in words.
     floor_says: str
@@ -1254,7 +1255,7 @@ class Overhead:
     line_speed: str
     #: What differs between two layers, and what it costs.
     steps: Tuple[LayerStep, ...]
-    #: A layer compared with itself: a step that consists only of noise.
+    #: A layer compared with itself: any difference is noise.
     floor: Optional[Verdict] = None
 
 
@@ -1270,7 +1271,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to lay out a program on one machine."""
+    """The layout of a program on one machine."""
 
     #: Other settings: memory, huge pages, interrupts.
     advice: Tuple[Advice, ...] = ()
@@ -1282,7 +1283,7 @@ class Plan:
     gains: Tuple[Gain, ...] = ()
     #: Usable NUMA nodes with CPUs.
     nodes: int = 0
-    #: Lines to paste, one entry per tool; none if nothing needs to be bound.
+    #: Lines to paste, one entry per tool; empty if nothing needs to be bound.
     pastes: Tuple[Snippet, ...] = ()
     #: The processes in order.
     processes: Tuple[Process2, ...] = ()
@@ -1294,9 +1295,9 @@ class Plan:
     sources: Tuple[str, ...] = ()
     #: The whole plan in one or two sentences.
     summary: str = ''
-    #: What is unknown, and how to find it out, one sentence each.
+    #: Unknown facts and how to determine them, one sentence each.
     unknown: Tuple[str, ...] = ()
-    #: The measured gain, from running a command both ways.
+    #: The measured gain, from running a command with and without the plan.
     verification: Optional[Verification] = None
 
 
@@ -1304,7 +1305,7 @@ class Plan:
 Policy = Literal["default", "bind", "interleave"]
 
 
-#: How a result compares with published ones of similar machines.
+#: Comparison of a result with published results of similar machines.
 Position = Literal["low", "normal", "high", "unknown-machine", "not-representative"]
 
 
@@ -1312,17 +1313,18 @@ Position = Literal["low", "normal", "high", "unknown-machine", "not-representati
 class PowerLimit:
     """A power limit of a package (powercap, RAPL)."""
 
-    #: Who sets it: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest wins.
+    #: The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest limit
+    #: applies.
     interface: str = ''
-    #: The file that sets it.
+    #: The file that sets the limit.
     limit_file: str = ''
     #: The package's rated power, W.
     rated_watts: Optional[float] = None
     #: The limit, W.
     watts: float = 0.0
-    #: Its window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
+    #: The limit's time window: `long_term` (PL1), `short_term` (PL2), `peak_power` (PL4).
     window: str = ''
-    #: Length of its averaging window, seconds.
+    #: Length of the averaging window, seconds.
     window_seconds: Optional[float] = None
     #: The package: `package-0`.
     zone: str = ''
@@ -1334,9 +1336,9 @@ class Probe:
 
     #: The core's clock, measured with dependent adds, Hz.
     clock_hz: Optional[float] = None
-    #: How late its timer expired, µs: the median.
+    #: The median delay of the probe's timer, µs.
     late_us: Optional[float] = None
-    #: The 95 % interval of that median; absent below 6 readings.
+    #: The 95 % interval of that median; absent with fewer than 6 readings.
     latency_interval_ns: Mapping[str, Tuple[float, float]] = field(default_factory=dict)
     #: Latency of loads from memory by node, ns: the median of the readings.
     latency_ns: Mapping[str, float] = field(default_factory=dict)
@@ -1344,7 +1346,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbePoint:
-    """The memory probe at one load."""
+    """A reading of the memory probe at one load."""
 
     #: The memory bandwidth, B/s.
     bandwidth: float
@@ -1360,25 +1362,25 @@ class Process:
     class_: Optional[str] = None
     #: CPU time, s.
     cpu: float = 0.0
-    #: Whether it has ended; its time is then the last value read.
+    #: Whether the process has exited; its time is then the last value read.
     ended: Optional[bool] = None
     #: Its name in the kernel, without control characters.
     name: str = ''
     #: Its nice value, if not 0.
     nice: Optional[int] = None
-    #: Its number.
+    #: The process ID.
     pid: int = 0
     #: Its priority, if its class has one.
     priority: Optional[int] = None
-    #: Whether it has a real-time policy.
+    #: Whether the process has a real-time policy.
     real_time: bool = False
-    #: What it waits for, if it was sampled.
+    #: The causes for which it waits, if it was sampled.
     sampled: Optional[Sampled] = None
-    #: The part of it in the kernel, s.
+    #: The part of `cpu` spent in the kernel, s.
     system: float = 0.0
     #: Threads.
     threads: int = 0
-    #: Its unit or container.
+    #: The process's unit or container.
     within: Optional[str] = None
 
 
@@ -1386,13 +1388,13 @@ class Process:
 class Process2:
     """One process of a plan."""
 
-    #: Its CPUs; empty if they are not known: then all CPUs of its nodes.
+    #: The process's CPUs; empty if they are unknown, which means all CPUs of its nodes.
     cpus: CpuList = ()
     #: The nodes for its memory; empty if the machine has only one.
     memory: CpuList = ()
-    #: The nodes on whose CPUs it runs.
+    #: The nodes whose CPUs the process uses.
     nodes: CpuList = ()
-    #: Its number, from 0.
+    #: The process's number, from 0.
     number: int = 0
     #: The memory policy.
     policy: Policy = 'default'
@@ -1404,8 +1406,8 @@ class Process2:
 
 @dataclass(frozen=True)
 class Processor:
-    """The processor's model and features. On hybrid machines those of the boot CPU; `Cpu.kind` distinguishes the kinds of
-    core."""
+    """The processor's model and features. On hybrid machines, these are the model and features of the boot CPU; `Cpu.kind`
+    distinguishes the kinds of core."""
 
     #: Physical and virtual address bits.
     address_bits: Optional[Tuple[int, int]] = None
@@ -1413,7 +1415,7 @@ class Processor:
     base_hz: Optional[int] = None
     #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     counter_hz: Optional[int] = None
-    #: Whether the cycle counter has the same rate in every state.
+    #: Whether the cycle counter's rate is the same in every state.
     counter_invariant: Optional[bool] = None
     #: x86 family.
     family: Optional[int] = None
@@ -1442,11 +1444,11 @@ class Processor:
     stepping: Optional[int] = None
     #: Width of the widest usable vectors, in bits.
     vector_bits: Optional[int] = None
-    #: Vendor, by its usual name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    #: Vendor, by its common name: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
     vendor: Optional[str] = None
 
 
-#: How many programs are affected by a loss.
+#: The share of programs affected by a loss.
 Relevance = Literal["all", "some", "few", "none"]
 
 
@@ -1466,9 +1468,9 @@ class Remote:
 class Resource:
     """One resource and its distance from line speed."""
 
-    #: What was delivered.
+    #: The delivered value.
     delivered: float
-    #: What these values are, one sentence.
+    #: Meaning of these values, one sentence.
     meaning: str
     #: `core`, `memory bandwidth`, `memory latency`, `wake-up`.
     name: str
@@ -1476,21 +1478,21 @@ class Resource:
     unit: str
     #: A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
     beside: Optional[str] = None
-    #: The most that the hardware can reach.
+    #: The hardware maximum.
     ceiling: Optional[float] = None
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
     #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
     doubt_code: Optional[str] = None
-    #: The lowest and highest ceiling of the models in the processor's family, if the ceiling is the family's: the
-    #: ceiling of this model is between them, and so is the share.
+    #: The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the
+    #: ceiling of this model is between them, which also bounds the share.
     family_ceilings: Optional[Tuple[float, float]] = None
-    #: How it compares with them; absent if none were published for a known machine.
+    #: Comparison with the published results; absent if there are none for a known machine.
     position: Optional[Position] = None
     #: The difference of the result between its two interleaved halves, every second sample each, as a share of their
     #: mean; absent with fewer than four saved samples.
     repeatability: Optional[float] = None
-    #: Delivered share of line speed (1 is all of it), if the ceiling is the hardware's or its family's.
+    #: Delivered share of line speed (1 is 100 %), if the ceiling is from the hardware or its processor family.
     share: Optional[float] = None
     #: The source of the ceiling.
     source: Optional[CeilingSource] = None
@@ -1508,9 +1510,9 @@ class Rung:
 
     #: The cause in a few words.
     cause: str
-    #: What remains after this step.
+    #: The value that remains after this step.
     leaves: float
-    #: Whether it was measured here; otherwise it is modelled.
+    #: Whether the loss was measured here; otherwise it is modelled.
     measured: bool
     #: The loss, in the breakdown's unit.
     takes: float
@@ -1524,7 +1526,7 @@ class Rung:
 class Said:
     """The verdict on one interval, in words."""
 
-    #: When the interval began, s since the record's start.
+    #: Start of the interval, s since the record's start.
     at: float
     #: The sentence.
     says: str
@@ -1534,7 +1536,7 @@ class Said:
 
 @dataclass(frozen=True)
 class SampleMark:
-    """One marked sample. Marked samples are kept and counted, never hidden."""
+    """One marked sample. Marked samples are saved and counted, never hidden."""
 
     #: The event.
     mark: Mark
@@ -1544,7 +1546,7 @@ class SampleMark:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What user-mode code waits for, from samples."""
+    """The causes for which user-mode code waits, from samples."""
 
     #: After atomic instructions and fences.
     atomic: Share = field(default_factory=lambda: Share())
@@ -1566,7 +1568,7 @@ class Sampled:
     level: Optional[MemoryLevel] = None
     #: Latency of such a load according to this machine's measured latency curve, ns.
     load_ns: Optional[float] = None
-    #: At loads, from caches and memory alike.
+    #: At loads, from caches or memory.
     loads: Share = field(default_factory=lambda: Share())
     #: After divisions and square roots.
     long: Share = field(default_factory=lambda: Share())
@@ -1600,7 +1602,7 @@ class Scaling:
     coherency: float
     #: The serialized share of the work (sigma).
     contention: float
-    #: What it means, in sentences.
+    #: Interpretation, in sentences.
     meaning: str
     #: `cores-first`, `siblings-first`, `node-compact`, `node-spread`.
     placement: str
@@ -1616,13 +1618,13 @@ class Scaling:
     threads: int
     #: The workload.
     workload: str
-    #: Whether an unreliable step makes a speed-up exceed its number of threads.
+    #: Whether the speed-up exceeds the number of threads because of an unreliable step.
     disturbed: Optional[bool] = None
     #: Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted:
-    #: with `cores-first` only those without siblings, with other placements only those with more than one thread, since
-    #: a single thread has its core to itself.
+    #: with `cores-first`, only steps without siblings; with other placements, only steps with more than one thread,
+    #: since a single thread has a core to itself.
     fitted: Optional[Tuple[int, int]] = None
-    #: Number of threads beyond which each further one adds less than half of a thread's throughput; absent if not
+    #: Number of threads beyond which each further thread adds less than half of a thread's throughput; absent if not
     #: reached.
     knee: Optional[int] = None
     #: The interval of the speed-up, from the intervals of both steps.
@@ -1639,32 +1641,32 @@ class Sensors:
     celsius: Optional[float] = None
     #: The fastest fan, revolutions per minute.
     fan_rpm: Optional[float] = None
-    #: Share of the time for which the most affected package or core was thermally throttled.
+    #: Share of time for which the most affected package or core was thermally throttled.
     heat_throttled: Optional[float] = None
-    #: Power from hwmon, or the sum of all packages from RAPL, W.
+    #: Power from hwmon, or from RAPL as the sum over packages, W.
     watts: Optional[float] = None
 
 
 @dataclass(frozen=True)
 class Service:
-    """The CPU times of some processes, and what their threads waited for."""
+    """The CPU times of selected processes, and the causes for which their threads waited."""
 
-    #: Number of processes started by the named processes; the values here include them.
+    #: Number of processes started by the specified processes; the values here include them.
     below: int = 0
-    #: Number of processes named by number, if all of them have ended; `seconds` is then the time until they did.
+    #: Number of processes selected by PID, if all of them have exited; `seconds` is then the time until the last exit.
     ended: Optional[int] = None
     #: Number of times their threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
-    #: What user-mode samples show about them.
+    #: Conclusions from user-mode samples of the processes.
     sampled: Optional[Sampled] = None
-    #: How long they were watched, s.
+    #: How long the processes were observed, s.
     seconds: float = 0.0
     #: Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither
     #: running nor ready), each summed over threads; `off-cpu` (no thread running or ready).
     states: Mapping[str, float] = field(default_factory=dict)
-    #: Number of their threads seen.
+    #: Number of observed threads.
     threads: int = 0
-    #: What threads waited for.
+    #: The causes for which threads waited.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
 
@@ -1674,7 +1676,7 @@ Severity = Literal["note", "warning", "serious"]
 
 @dataclass(frozen=True)
 class Shape:
-    """What the placement checks of a run show."""
+    """Conclusions from the placement checks of a run."""
 
     #: Changes of cores or domains from one check to the next.
     changes: int = 0
@@ -1682,25 +1684,25 @@ class Shape:
     cost: Optional[float] = None
     #: Distances between CPUs on separate cores, nearest first.
     distances: Tuple[Distance, ...] = ()
-    #: When these checks were made, RFC 3339 in UTC, if not in the run of this record.
+    #: The time of these checks, RFC 3339 in UTC, if they were not part of this record's run.
     looked_at: Optional[str] = None
     #: Number of conclusive checks.
     looks: int = 0
-    #: Whether loads from the same page have two different latencies, as from local and from remote memory.
+    #: Whether loads from the same page have two different latencies, like local and remote memory.
     memory: Optional[TwoDistances] = None
     #: Whether the CPUs keep their places.
     motion: Motion = 'unknown'
     #: Pairs that shared a core in at least one check, most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
-    #: Checks in which CPUs shared a core although Linux shows them on separate cores.
+    #: Checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
-    #: The same for the checks made right after all CPUs were busy.
+    #: The same for checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
     #: Siblings according to Linux that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
-    #: Checks in which the CPUs were in several domains that Linux does not show.
+    #: Checks in which the CPUs were in several domains that Linux does not report.
     split: Optional[Share] = None
-    #: The state in each check, in order; absent for an inconclusive one.
+    #: The state in each check, in order; absent for an inconclusive check.
     states: Tuple[Optional[ShapeState], ...] = ()
     #: Linux's topology compared with the placement checks.
     topology: Topology = 'unknown'
@@ -1708,12 +1710,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class ShapeState:
-    """Where the CPUs were in one placement check."""
+    """The location of the CPUs in one placement check."""
 
     #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
-    #: For each bound between classes of distances, nearest first: the CPUs nearer to each other than the bound, one
-    #: list per domain. Bounds at which a CPU moved during the check are left out.
+    #: For each bound between classes of distances, nearest first: the CPUs closer to each other than the bound, one
+    #: list per domain. Bounds at which a CPU moved during the check are omitted.
     domains: Tuple[Tuple[CpuList, ...], ...] = ()
     #: CPUs far from the memory of the page used by the checks.
     far_from_memory: Optional[CpuList] = None
@@ -1721,14 +1723,14 @@ class ShapeState:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of samples: their number, and the 95 % interval of the share of the time (Wilson, 1927), whose width is not
+    """A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927), whose width is above
     zero even for a count of zero."""
 
-    #: Samples.
+    #: Number of samples.
     count: int = 0
     #: The upper end.
     high: float = 1.0
-    #: The lower end of its interval, which covers both possibilities for undecided samples.
+    #: The lower end of the interval, which covers both possibilities for undecided samples.
     low: float = 0.0
     #: Their share of all decoded samples.
     share: float = 0.0
@@ -1738,11 +1740,11 @@ class Share:
 class SharedCore:
     """Two CPUs on one core."""
 
-    #: Number of checks in which this was so.
+    #: Number of checks in which the pair shared a core.
     looks: int
     #: The CPUs.
     pair: Tuple[int, int]
-    #: Whether Linux shows them as siblings.
+    #: Whether Linux reports the CPUs as siblings.
     shown: bool
 
 
@@ -1752,7 +1754,7 @@ class Siblings:
 
     #: The results on which it is based.
     evidence: Tuple[Evidence, ...] = ()
-    #: Whether results support this; otherwise it is a choice.
+    #: Whether this is based on results; otherwise it is a default choice.
     measured: bool = False
     #: One CPU of each core, for the opposite choice; empty if the CPUs are not known.
     one_a_core: CpuList = ()
@@ -1766,7 +1768,7 @@ class Siblings:
 
 @dataclass(frozen=True)
 class SiblingsAdd:
-    """What siblings add to the throughput of a workload."""
+    """The gain in a workload's throughput from siblings."""
 
     #: Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).
     adds: float
@@ -1788,13 +1790,13 @@ class Snapshot:
     aslr: Optional[int] = None
     #: Whether clocks above nominal are allowed: Intel turbo, AMD and acpi-cpufreq boost, cppc.
     boost: Optional[bool] = None
-    #: The file that it was read from.
+    #: The file from which `boost` was read.
     boost_source: Optional[str] = None
     #: Possible limits of clocks besides the settings of cpufreq.
     clock_holders: Optional[ClockHolders] = None
-    #: Clock settings, one entry for each group of CPUs with the same ones.
+    #: Clock settings, one entry per group of CPUs with the same settings.
     clocks: Tuple[ClockSetting, ...] = ()
-    #: Current clock source of the kernel, and those available.
+    #: Current clock source of the kernel.
     clocksource: Optional[str] = None
     #: Clock sources available.
     clocksources: Tuple[str, ...] = ()
@@ -1807,20 +1809,20 @@ class Snapshot:
     ksm: Optional[int] = None
     #: Load averages over 1, 5 and 15 minutes.
     load: Optional[Tuple[float, ...]] = None
-    #: Memory available in bytes, by the kernel's estimate.
+    #: Available memory in bytes, as estimated by the kernel.
     memory_available_bytes: Optional[int] = None
     #: Automatic NUMA balancing: 0 off.
     numa_balancing: Optional[int] = None
-    #: CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
+    #: CPU time used by this process, its exited children and its kernel threads since the process started, seconds.
     own_cpu_seconds: Optional[float] = None
-    #: CPU weight of this process's cgroup, or of one above it, as a share of the kernel's default (cpu.weight 100,
-    #: cpu.shares 1024): the lowest up to the root.
+    #: The lowest CPU weight of this process's cgroup and its ancestors, as a share of the kernel's default (cpu.weight
+    #: 100, cpu.shares 1024).
     own_cpu_weight: Optional[float] = None
     #: This process's nice value, -20 to 19.
     own_nice: Optional[int] = None
     #: This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
     own_policy: Optional[str] = None
-    #: Time for which this process's measuring threads have been ready to run without a CPU since it began, seconds.
+    #: Time that this process's measuring threads spent waiting in run queues since the process started, seconds.
     own_ready_seconds: Optional[float] = None
     #: perf_event_paranoid.
     perf_event_paranoid: Optional[int] = None
@@ -1828,9 +1830,9 @@ class Snapshot:
     power_supply: Optional[str] = None
     #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pressure: Mapping[str, float] = field(default_factory=dict)
-    #: Periods of that group in all, if the kernel reports them.
+    #: Total number of the cgroup's quota periods, if the kernel reports it.
     quota_periods: Optional[int] = None
-    #: Periods in which the cgroup was throttled by its quota, since it was made.
+    #: Number of periods in which the cgroup was throttled by its quota, since its creation.
     quota_throttled: Optional[int] = None
     #: Tasks runnable now, including this one.
     running: Optional[int] = None
@@ -1838,9 +1840,9 @@ class Snapshot:
     smt: Optional[str] = None
     #: Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
     steal_share: Optional[float] = None
-    #: Swap, bytes.
+    #: Total swap space, bytes.
     swap_bytes: Optional[int] = None
-    #: Swap in use, bytes.
+    #: Used swap space, bytes.
     swap_used_bytes: Optional[int] = None
     #: Pages swapped in and out since boot.
     swapped_pages: Optional[Tuple[int, int]] = None
@@ -1850,7 +1852,7 @@ class Snapshot:
     thp: Optional[str] = None
     #: Transparent huge pages, defragmentation: `always`, `defer`, `madvise`…
     thp_defrag: Optional[str] = None
-    #: Times that a core or package was throttled for heat since boot, summed over these.
+    #: Number of thermal throttling events since boot, summed over cores and packages.
     throttled: Optional[int] = None
     #: Uptime in seconds.
     uptime_seconds: Optional[float] = None
@@ -1870,7 +1872,7 @@ class Snippet:
     tool: str = ''
 
 
-#: How well one thing was covered.
+#: The degree of coverage.
 State = Literal["measured", "degraded", "skipped", "impossible"]
 
 
@@ -1880,7 +1882,7 @@ class Step:
 
     #: Speed-up divided by the number of threads: 1 is linear.
     efficiency: float
-    #: Throughput divided by that of one thread.
+    #: Throughput divided by the throughput of one thread.
     speedup: float
     #: Threads, or copies of a command.
     threads: int
@@ -1892,7 +1894,7 @@ class Step:
 class Summary:
     """The summary of the samples of one state."""
 
-    #: 95 % interval of the median by order statistics; absent below 6 samples.
+    #: 95 % interval of the median by order statistics; absent for fewer than 6 samples.
     interval: Optional[Tuple[float, float]] = None
     #: Median absolute deviation × 1.4826.
     mad: float = 0.0
@@ -1906,11 +1908,11 @@ class Summary:
     min: float = 0.0
     #: Samples.
     n: int = 0
-    #: 95th percentile, from 20 samples on.
+    #: 95th percentile; requires 20 samples.
     p95: Optional[float] = None
-    #: 99th percentile, from 100 samples on.
+    #: 99th percentile; requires 100 samples.
     p99: Optional[float] = None
-    #: 99.9th percentile, from 1000 samples on.
+    #: 99.9th percentile; requires 1000 samples.
     p999: Optional[float] = None
     #: Standard deviation ÷ mean, included because published tables use it.
     variation: Optional[float] = None
@@ -1944,7 +1946,7 @@ class Taker:
     pid: Optional[int] = None
     #: A task's real-time priority, 1 to 99.
     priority: Optional[int] = None
-    #: Number of times it occurred; absent if only its time is known.
+    #: Number of occurrences; absent if only the time is known.
     times: Optional[int] = None
 
 
@@ -1974,13 +1976,13 @@ class Thread:
     cpu: float = 0.0
     #: Its name in the kernel, without control characters.
     name: str = ''
-    #: Its process.
+    #: The thread's process ID.
     pid: int = 0
-    #: Time ready without a CPU, s.
+    #: Time waiting in a run queue, s.
     runnable: float = 0.0
     #: Its state when last read: R running or ready, S waiting, D waiting for a disk.
     state: str = ''
-    #: Its own number.
+    #: The thread ID.
     tid: int = 0
 
 
@@ -1990,11 +1992,11 @@ class Throttled:
 
     #: The cgroup's path in the kernel.
     group: str = ''
-    #: Share of the quota's periods that ended early.
+    #: Share of the quota's periods that were throttled.
     periods: float = 0.0
     #: Time for which its threads were throttled, s, summed over CPUs.
     seconds: float = 0.0
-    #: CPU time that it used, s.
+    #: CPU time used by the cgroup, s.
     used: float = 0.0
 
 
@@ -2014,9 +2016,9 @@ Topology = Literal["unknown", "as-shown", "finer", "coarser", "crossing"]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Memory traffic, as counted by its controllers or caches."""
+    """Memory traffic, as counted by memory controllers or caches."""
 
-    #: Share of the time for which the memory's buses carried data, if counted.
+    #: Share of time for which the memory buses carried data, if counted.
     bus: Optional[float] = None
     #: Bytes read and written, B/s.
     bytes_per_second: float = 0.0
@@ -2034,10 +2036,10 @@ class Traffic:
 class Turns:
     """Commands run alternately, each once per round, with every other round in reverse order."""
 
-    #: The commands, in the order given; the others are compared with the first.
+    #: The commands, in the user's order; the others are compared with the first.
     commands: Tuple[CommandInTurn, ...]
-    #: The difference caused by noise alone, as a share: each command compared with itself in consecutive runs. Absent
-    #: if there are too few runs.
+    #: The difference caused only by noise, as a share: each command compared with itself in consecutive runs. Absent if
+    #: there are too few runs.
     floor: Optional[float] = None
     #: The same in words.
     floor_says: Optional[str] = None
@@ -2045,7 +2047,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class TwoDistances:
-    """Latencies of loads from one page by CPUs near to its memory and far from it."""
+    """Latencies of loads from one page by CPUs close to its memory and by distant CPUs."""
 
     #: The share of loads made by far CPUs.
     far: Share
@@ -2059,28 +2061,28 @@ class TwoDistances:
 class Typical:
     """The range of published results of similar machines."""
 
-    #: The most.
+    #: The maximum, in the resource's unit.
     high: float
     #: The minimum, in the resource's unit.
     low: float
-    #: The machines behind them: `AMD Zen 4 (Genoa)`.
+    #: The machines with these results: `AMD Zen 4 (Genoa)`.
     of: str
-    #: Who published them.
+    #: The sources of the results.
     sources: Tuple[str, ...]
-    #: This machine's result measured in the same way, if it differs from the delivered one: a load on large pages, a
+    #: This machine's result measured in the same way, if different from the delivered result: a load on large pages, a
     #: wake-up with idle states disabled.
     compared: Optional[float] = None
-    #: Whether they are from bare metal while this is a guest.
+    #: Whether the published results are from bare metal while this machine is a guest.
     of_bare_metal: Optional[bool] = None
 
 
 @dataclass(frozen=True)
 class UncoreClock:
-    """The clock outside the cores of a die (`intel_uncore_frequency`)."""
+    """The uncore clock of a die (`intel_uncore_frequency`)."""
 
-    #: Its folder: `package_00_die_00`.
+    #: The name of its directory: `package_00_die_00`.
     domain: str = ''
-    #: The highest that the firmware allowed at boot, Hz.
+    #: The highest clock that the firmware allowed at boot, Hz.
     initial_max_hz: int = 0
     #: The highest allowed clock, Hz.
     max_hz: int = 0
@@ -2098,7 +2100,7 @@ class Verdict:
     share: Optional[float] = None
     #: The smallest share that would have been detected.
     smaller_than: Optional[float] = None
-    #: How many more rounds are needed, if that can be estimated.
+    #: The number of additional rounds needed, if it can be estimated.
     rounds_needed: Optional[int] = None
     #: Why.
     reason: Optional[str] = None
@@ -2110,21 +2112,21 @@ class Verification:
 
     #: The command as it was typed.
     command: Tuple[str, ...] = ()
-    #: How it was run: the number of copies and their binding.
+    #: The number of copies and their binding.
     how: str = ''
     #: Events during the runs, each with the number of runs in which it occurred.
     marks: Tuple[Tuple[Mark, int], ...] = ()
     #: The median difference of two consecutive runs of the same kind, as a share.
     noise: Optional[float] = None
-    #: Seconds until the last copy ended, one value per round, bound as planned.
+    #: Seconds until the last copy exited, one value per round, bound as planned.
     planned: Tuple[float, ...] = ()
-    #: Work in the same time, planned relative to unbound, one value per round.
+    #: Throughput with the plan relative to unbound runs, one value per round.
     ratio: Summary = field(default_factory=lambda: Summary())
     #: The result in one or two sentences, compared with the expectation.
     says: str = ''
-    #: Whether the layout made it slower.
+    #: Whether the layout made the command slower.
     slower: bool = False
-    #: The same, unbound.
+    #: The same without binding.
     unbound: Tuple[float, ...] = ()
     #: The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
     verdict: Optional[Verdict] = None
@@ -2136,8 +2138,8 @@ class Virtualization:
 
     #: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     container: Optional[str] = None
-    #: Whether another program emulates this machine's instructions (QEMU's TCG); times measured here do not then show
-    #: the speed of hardware. Absent without evidence for it.
+    #: Whether another program emulates this machine's instructions (QEMU's TCG); measured times do not then show the
+    #: speed of the hardware. Absent if there is no evidence of emulation.
     emulated: Optional[bool] = None
     #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent if unknown.
     hypervisor: Optional[str] = None
@@ -2145,13 +2147,13 @@ class Virtualization:
 
 @dataclass(frozen=True)
 class Waits:
-    """Threads that waited for one thing, summed over samples."""
+    """Threads that waited for the same thing, summed over samples."""
 
-    #: Threads that had been on a CPU since the previous sample: they wait repeatedly, not once for a long time.
+    #: Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     again: int = 0
-    #: For locks: the process whose threads waited longest. Waits of unrelated processes are not waits for one lock.
+    #: For locks: the process whose threads waited longest. Unrelated processes do not wait for the same lock.
     locks: Optional[LockWaits] = None
-    #: All of them.
+    #: All such threads.
     threads: int = 0
 
 
@@ -2169,18 +2171,18 @@ class Watch:
     merged: int = 0
     #: The moments in chronological order.
     moments: Tuple[Moment, ...] = ()
-    #: What was watched: `pid 4711`, `unit nginx.service`; empty for the whole machine.
+    #: The observed processes: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     of: Optional[str] = None
     #: The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
     processes: Tuple[Process, ...] = ()
     #: The same for the threads of the selected processes.
     threads: Tuple[Thread, ...] = ()
-    #: How long each verdict held over all intervals, longest first.
+    #: The total time of each verdict over all intervals, longest first.
     verdicts: Tuple[Held, ...] = ()
 
 
 #: Where and how a metric was measured: cpu, node, bytes, page, threads… Contains only the keys that apply. Two
-#: measurements are of the same thing if metric and labels are equal.
+#: measurements are comparable if their metrics and labels are equal.
 Where = Mapping[str, Key]
 
 
@@ -2188,7 +2190,7 @@ Where = Mapping[str, Key]
 class Withheld:
     """An impossible result: its text is saved, its value is not."""
 
-    #: Where it is.
+    #: Its location in the texts.
     origin: Origin
     #: Its subject: a metric's name or an inventory path.
     what: str
@@ -2212,27 +2214,27 @@ class Record:
     tool: Tool
     #: The command line that created it.
     command: Tuple[str, ...] = ()
-    #: The state it was in.
+    #: The machine's state.
     conditions: Conditions = field(default_factory=lambda: Conditions())
-    #: What could and could not be measured.
+    #: The status of each measurement.
     coverage: Tuple[Coverage, ...] = ()
-    #: The conclusions from it.
+    #: The conclusions from this data.
     diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis())
     #: How the run ended.
     ended: Ended = field(default_factory=lambda: Ended(how='complete'))
-    #: Where its results came from, if other tools measured them; absent for linespeed's own results.
+    #: Source of the results, if measured by other tools; absent for linespeed's own results.
     import_: Optional[Import] = None
-    #: The longest gaps of busy loops and the latest wake-ups, and what used that time.
+    #: The longest gaps of busy loops and the latest wake-ups, with their causes.
     long_gaps: Tuple[LongGap, ...] = ()
-    #: Where the CPUs were during the run; absent if not sampled, and for a single CPU.
+    #: CPU placement during the run; absent if not sampled, and for a single CPU.
     looks: Optional[Looks] = None
-    #: What the machine is.
+    #: The machine's inventory.
     machine: Machine = field(default_factory=lambda: Machine())
-    #: What was measured.
+    #: The results.
     measurements: Tuple[Measurement, ...] = ()
     #: The requested thoroughness; absent if there is no choice.
     mode: Optional[RunMode] = None
-    #: How long it took, seconds.
+    #: Duration, seconds.
     seconds: Optional[float] = None
     #: A recording of a running machine, interval by interval; absent without one.
     watch: Optional[Watch] = None
