@@ -149,7 +149,7 @@ mod tests {
             ..process("thief", 2.0)
         };
         let said = named(&[hog, thief, process("idler", 0.1)], 10.0, &ceilings).unwrap().to_string();
-        assert!(said.contains("hog 1.00 CPUs (pid 7 and up to 45 % of the memory bandwidth)"), "{said}");
+        assert!(said.contains("hog 1.00 CPUs (pid 7, up to 45 % of the memory bandwidth)"), "{said}");
         assert!(said.contains("rt.service") && said.contains("SCHED_FIFO priority 50"), "{said}");
         assert!(!said.contains("idler"), "{said}");
         assert_eq!(named(&[process("idler", 0.1)], 10.0, &ceilings), None);

@@ -299,7 +299,7 @@ mod tests {
                 said.contains(&format!("serious if it costs {serious} or more, a warning from {warning}")),
                 "{word}: {said}"
             );
-            let parts = [(Relevance::Some, "a quarter", 0.25), (Relevance::Few, "a tenth", 0.1)];
+            let parts = [(Relevance::Some, "weighted by 1/4", 0.25), (Relevance::Few, "by 1/10", 0.1)];
             for (felt_by, part, is) in parts {
                 assert!(weight(1.0, felt_by) == is && said.contains(part), "{word}: {said}");
             }

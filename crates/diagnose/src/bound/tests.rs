@@ -270,7 +270,7 @@ fn counters_tell_what_the_core_waits_for() {
         ("best_ipc", "3.10"),
     ];
     let bound = is_bound(&compute, BoundBy::Cpu, &["bound-cpu-busy", "bound-cpu-ipc-beside"], &figures);
-    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It runs at 1.40 instructions per cycle; on this machine primes reaches 1.50, and the highest is 3.10 (flops).");
+    insta::assert_snapshot!(bound.says, @"8.00 of 8 CPUs busy. It runs at 1.40 instructions per cycle; on this machine, primes reaches 1.50, and the highest is 3.10 (flops).");
 }
 
 #[test]

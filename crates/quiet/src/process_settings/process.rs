@@ -195,7 +195,7 @@ mod tests {
         assert!(set_affinity(pid, &beyond).unwrap_err().to_string().contains("65000"));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(set_nice(pid, 0).unwrap_err().to_string(), "it has ended");
+        assert_eq!(set_nice(pid, 0).unwrap_err().to_string(), "the process has exited");
     }
 
     #[test]

@@ -344,7 +344,7 @@ fn a_forged_journal_neither_moves_tasks_nor_removes_folders_nor_swaps_to_anythin
         std::fs::write(&path, format!("{whole}{forged}\n")).unwrap();
         match restore(&Tree::new(&machine.root), machine.state.path()) {
             Err(Error::Journal(journal::Error::Corrupt(_, why))) => {
-                assert_eq!(why, format!("it names {named}, which is not a kernel file"));
+                assert_eq!(why, format!("it lists {named}, which is not a kernel file"));
             }
             other => panic!("{forged}: {other:?}"),
         }

@@ -189,7 +189,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         // If the machine's own loads leave the probe unaffected, its latency comes from another machine's loads.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
         (None, None) => {
-            says.push(text!("To show the bandwidth in use, run linespeed once while the machine is idle."))
+            says.push(text!("An idle run of linespeed would show the bandwidth in use."))
         }
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);

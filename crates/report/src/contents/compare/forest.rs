@@ -193,6 +193,6 @@ mod tests {
         c.rows.push(row(Better::Higher, 3.0, Some(false)));
         let bars = forest(&c);
         assert_eq!((bars.rows[0].figure.as_str(), bars.rows.len()), ("3.00×", MOST));
-        assert!(bars.title.ends_with("40 of 44, the largest first"), "{}", bars.title);
+        assert!(bars.title.ends_with("the 40 largest of 44"), "{}", bars.title);
     }
 }
