@@ -270,7 +270,7 @@ fn power_limits_and_prochot_are_named_with_their_interface() {
         &format!("echo 10000000 | {file}"),
     );
     let signal = intel().and_registers(&[(0x19c, 0b1100)]);
-    signal.is_held("clock-held", &["PROCHOT"], "check what asserts the signal", "");
+    signal.is_held("clock-held", &["PROCHOT"], "find the source of the signal", "");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn one_of_several_is_named_or_numbered() {
     }
     import(&["--json"], &text).fails(2, &["2 machines", "db1", "--only"]);
     import(&["--output", place.path().join("x.json").to_str().unwrap()], &text)
-        .fails(2, &["2 machines", "folder"]);
+        .fails(2, &["2 machines", "directory"]);
     import(&["--only", "db3"], &text).fails(2, &["--only db3", "1: db1, 2: db2"]);
 }
 

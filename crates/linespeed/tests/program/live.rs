@@ -290,7 +290,7 @@ fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above
         assert!(shown.contains("The process ended after ") && shown.contains(" (sleep), "), "{shown}");
         // The sentence at the end of a watch that was not to end is of all of it.
         assert_eq!(shown.contains("Observed "), extra[0] == "-i", "{shown}");
-        assert!(extra[0] != "-i" || summary(&shown).contains("It ended after "), "{shown}");
+        assert!(extra[0] != "-i" || summary(&shown).contains("ended after "), "{shown}");
     };
     // At the same time: each waits for what it watches.
     std::thread::scope(|scope| {

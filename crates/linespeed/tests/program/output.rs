@@ -61,7 +61,7 @@ fn without_a_place_the_record_goes_to_the_state_folder() {
 fn a_place_that_cannot_be_written_is_named_before_the_measuring() {
     let folder = folder();
     let at = |place: &str| run(short(&["--output", place]));
-    at(folder.path().to_str().unwrap()).fails(3, &["it is a folder", "--output FILE"]);
+    at(folder.path().to_str().unwrap()).fails(3, &["it is a directory", "--output FILE"]);
     at("/proc/nothing/here.json").fails(3, &["/proc/nothing/here.json", "--json"]);
     let file = folder.path().join("file");
     std::fs::write(&file, "mine").unwrap();

@@ -163,7 +163,7 @@ fn wrong_words_are_reported_what_to_write() {
     for name in ["affinity", "interrupts", "isolation", "shield", "workqueues"] {
         for rest in [&["--apply"][..], &["--dry-run"], &["--", "true"]] {
             let words = [&["quiet", name], rest].concat();
-            ran(words).fails(2, &[name, "is set for selected CPUs only", "--cpus LIST"]);
+            ran(words).fails(2, &[name, "is set only for selected CPUs", "--cpus LIST"]);
         }
     }
     ran(["quiet", "shield", "affinity", "--apply"]).fails(2, &["shield, affinity are set", "need a list"]);
