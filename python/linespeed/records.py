@@ -641,7 +641,7 @@ class IdleState:
 
 @dataclass(frozen=True)
 class Import:
-    """The sources of a record that was not measured by linespeed."""
+    """The sources of a record not measured by linespeed."""
 
     #: Contradictory statements of the texts.
     contradictions: Tuple[Contradiction, ...] = ()
@@ -1164,7 +1164,7 @@ class Node:
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule that was not applied because data is missing."""
+    """A rule not applied because data is missing."""
 
     #: The missing data.
     missing: str
@@ -1992,7 +1992,7 @@ class Throttled:
 
     #: The cgroup's path in the kernel.
     group: str = ''
-    #: Share of the quota's periods that were throttled.
+    #: Throttled share of the quota's periods.
     periods: float = 0.0
     #: Time for which its threads were throttled, s, summed over CPUs.
     seconds: float = 0.0

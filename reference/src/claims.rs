@@ -27,7 +27,7 @@ pub enum Relation {
     /// Equal within the precision of the claim's digits.
     #[serde(rename = "=")]
     Equal,
-    /// Equal within the tolerance that is used for all claims.
+    /// Equal within the common tolerance for all claims.
     #[serde(rename = "~")]
     About,
     /// Less.

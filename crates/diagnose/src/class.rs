@@ -14,7 +14,7 @@ impl Kind {
         Self(of_kind.map(|(_, value)| value.clone()).collect())
     }
 
-    /// Whether all facts that are known for both are equal.
+    /// Whether all facts known for both are equal.
     pub fn fits(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(one, other)| one.is_none() || other.is_none() || one == other)
     }

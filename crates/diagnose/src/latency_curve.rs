@@ -1,4 +1,4 @@
-//! The latency curve of a record that is used for the levels, the headline and the chart.
+//! The latency curve of a record. The levels, the headline and the chart use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -139,7 +139,7 @@ impl Guardian {
         Ok(move |number| tell(&lifeline, number))
     }
 
-    /// Tells the guardian that it is no longer needed.
+    /// Notifies the guardian that it is no longer needed.
     pub fn dismiss(&self) {
         self.tell(DISMISSED);
     }

@@ -105,7 +105,7 @@ pub trait Layer {
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
 }
 
-/// All layers that were tried: running and unavailable ones.
+/// All attempted layers: running and unavailable ones.
 #[derive(Default)]
 pub struct Layers {
     /// The running ones.

@@ -51,8 +51,8 @@ impl AuditRow {
         Self { knob, inspection, needs }
     }
 
-    /// Whether it keeps the machine from being quiet. Knobs that only affect a single command do not count. Knobs that
-    /// are only set when named do not count either, because some users want them as they are.
+    /// Whether it keeps the machine from being quiet. Knobs that only affect a single command do not count. Opt-in
+    /// knobs do not count either, because some users want them as they are.
     pub fn disturbs(&self) -> bool {
         let the_commands = matches!(&self.inspection.adjustment, Adjustment::ProcessSetting(setting) if setting.is_the_commands())
             || matches!(&self.inspection.adjustment, Adjustment::Compound(CompoundChange::Shield(_)));

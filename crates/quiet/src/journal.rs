@@ -126,7 +126,7 @@ impl Journal {
         }
     }
 
-    /// Another handle of the same file, for a process that is not informed of later steps.
+    /// Another handle of the same file, for a process that does not learn of later steps.
     pub fn duplicate(&self) -> io::Result<Self> {
         let file = self.another_descriptor()?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })

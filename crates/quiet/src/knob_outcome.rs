@@ -23,7 +23,7 @@ pub struct KnobOutcome {
     pub why_not: Option<Text>,
     /// Whether the user must set it, at boot or manually.
     pub advice: bool,
-    /// A remark about a knob that was set.
+    /// A remark about a successfully set knob.
     pub note: Option<Text>,
 }
 

@@ -72,7 +72,7 @@ pub fn read_boot_id() -> String {
     Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Knobs that are set until [`TunedSession::end`] or a drop restores them.
+/// Knobs that stay set until [`TunedSession::end`] or a drop restores them.
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,

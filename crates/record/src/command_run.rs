@@ -109,7 +109,7 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Total CPU time of the observed threads, s.
     pub seen_seconds: f64,
-    /// Number of processes that were not specified by the user: with `stat -p`, those started by the specified ones.
+    /// Number of processes that the user did not specify: with `stat -p`, those started by the specified ones.
     #[serde(default)]
     pub below: u64,
 }

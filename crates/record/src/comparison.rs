@@ -398,7 +398,7 @@ pub struct WhatIf {
     pub gain: f64,
     /// Whether the gain is an upper bound.
     pub at_most: bool,
-    /// Whether this entry combines several settings that are also listed separately.
+    /// Whether this entry combines several settings, each also listed separately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
     /// The conclusion, one or two sentences.

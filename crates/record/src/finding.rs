@@ -185,7 +185,7 @@ impl Confidence {
     }
 }
 
-/// A rule that was not applied because data is missing.
+/// A rule not applied because data is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotLookedFor {
     /// The rule's name.

@@ -22,7 +22,7 @@ pub struct Origin {
     pub says: String,
 }
 
-/// The sources of a record that was not measured by linespeed.
+/// The sources of a record not measured by linespeed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Import {

@@ -250,7 +250,7 @@ pub struct Throttled {
     pub group: String,
     /// Time for which its threads were throttled, s, summed over CPUs.
     pub seconds: f64,
-    /// Share of the quota's periods that were throttled.
+    /// Throttled share of the quota's periods.
     pub periods: f64,
     /// CPU time used by the cgroup, s.
     pub used: f64,

@@ -56,7 +56,7 @@ pub struct Proof {
     pub rounds: usize,
     /// Each comparison for each result.
     pub compared: Vec<(Text, Figure, Compared)>,
-    /// Items that were not compared, with the reasons.
+    /// Items without a comparison, with the reasons.
     pub missing: Vec<(Text, Text)>,
     /// Remarks for the reader.
     pub remarks: Vec<Text>,

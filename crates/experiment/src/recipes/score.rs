@@ -7,7 +7,7 @@ use super::fields::read_positive;
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
-/// Maximum size of the output that is searched. A program prints its score near the beginning or the end, and both are
+/// Maximum size of the searched output. A program prints its score near the beginning or the end, and both are
 /// saved.
 pub const MOST_OUTPUT: usize = 256 << 10;
 

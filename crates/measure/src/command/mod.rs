@@ -55,7 +55,7 @@ pub struct Run {
     pub ended: Ended,
     /// Counter values of the command and everything that it started.
     pub reading: Reading,
-    /// Events that could not be opened, and why. Events that were opened but not counted are in the reading.
+    /// Events that could not be opened, and why. Opened but uncounted events are in the reading.
     pub refused: Vec<(&'static str, Text)>,
     /// Observations of its threads.
     pub seen: Seen,

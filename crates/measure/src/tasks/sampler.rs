@@ -54,7 +54,7 @@ impl Effort {
         moves: true,
         whole: true,
     };
-    /// For processes in production that are observed for a long time.
+    /// For long observation of processes in production.
     pub const BESIDE: Self = Self {
         cost: 400,
         between: Duration::from_millis(100),
@@ -209,8 +209,8 @@ impl Sampler {
         looked.map(Thread::take_involuntary_switches).sum()
     }
 
-    /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. For threads
-    /// that are sampled in turns, the results date from their last turn.
+    /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. If threads
+    /// alternate in being sampled, a thread's results date from its last turn.
     pub fn take(&mut self) -> (Seen, Option<f64>) {
         let mut seen = std::mem::take(&mut self.seen);
         let since_taken = self.taken.elapsed().as_nanos() as u64;

@@ -1,5 +1,5 @@
 //! `nop` and `cpu-bound`: loops of instructions that do nothing. Also contains workers for loops without results, and
-//! for work that is checked round by round.
+//! for work with a check after each round.
 //!
 //! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three
 //! nops with which published comparisons show a core's speed without waiting for anything.

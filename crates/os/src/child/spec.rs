@@ -22,7 +22,7 @@ pub struct Spec<'a> {
     pub stdout: Output<'a>,
     /// Its standard error.
     pub stderr: Output<'a>,
-    /// Environment variables that are added to ours or replace them.
+    /// Environment variables to add to ours or to replace them.
     pub env: &'a [(OsString, OsString)],
     /// Its working directory; `None` to inherit ours.
     pub folder: Option<&'a Path>,

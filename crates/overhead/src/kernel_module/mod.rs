@@ -41,7 +41,7 @@ pub const KERNEL: &str = "kernel";
 pub enum Source<'a> {
     /// It is built from the sources in the program.
     Build,
-    /// A file that was built earlier by the same linespeed for the same kernel.
+    /// A file built earlier by the same linespeed for the same kernel.
     File(&'a Path),
 }
 

@@ -1,4 +1,4 @@
-//! The module's sources, which are embedded in the program, and the program's bytes that are linked into the module.
+//! The module's sources, which are embedded in the program, and the program's bytes linked into the module.
 
 use std::fs;
 use std::io;

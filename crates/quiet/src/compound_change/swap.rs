@@ -19,7 +19,7 @@ const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 /// Memory required to read all swapped-out data back, relative to its size.
 const ROOM: f64 = 1.1;
 
-/// The swap areas that were enabled.
+/// The previously enabled swap areas.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapAreas(pub Vec<SwapArea>);
 

@@ -1,4 +1,4 @@
-//! Knobs that are only reported, never set, because they belong to others or cannot be set here.
+//! Report-only knobs: linespeed never sets them, because they belong to others or cannot be set here.
 
 use machine::sensors::{power_supply, throttling};
 use machine::text::bytes_field;
