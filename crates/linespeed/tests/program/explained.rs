@@ -98,7 +98,7 @@ fn words_of_lives_screen_lead_to_what_explains_them() {
         ("CPU %", "screen", "100 % is one CPU"),
         ("sys %", "screen", "in the kernel"),
         ("runnable %", "runnable", "got no CPU"),
-        ("blocked %", "blocked", "neither ran nor was ready"),
+        ("blocked %", "blocked", "neither running nor ready"),
         ("state", "screen", "waiting for a disk"),
         ("switches", "context switches", "lost its CPU"),
         ("faults", "screen", "accessed first"),

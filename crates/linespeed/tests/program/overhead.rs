@@ -88,7 +88,7 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
     let other = folder.path().join("other.json");
     std::fs::write(&other, later.to_json().unwrap()).unwrap();
     let compared = ran(["compare", "--all", file, other.to_str().unwrap()]).succeeds().stdout;
-    assert!(compared.contains("layer user"), "{compared}");
+    assert!(compared.contains("Routine time by"), "{compared}");
 }
 
 #[test]
