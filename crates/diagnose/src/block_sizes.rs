@@ -44,8 +44,7 @@ impl<'a> BlockSizes<'a> {
             return level;
         }
         let sizes: BTreeSet<u64> = steps.values().flat_map(BTreeMap::keys).copied().collect();
-        let holds =
-            |bytes: &u64| steps.values().filter_map(|rates| rates.get(bytes)).all(|m| !self.falls_out(m));
+        let holds = |bytes: &u64| steps.values().filter_map(|all| all.get(bytes)).all(|m| !self.falls_out(m));
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 

@@ -285,8 +285,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
     // Threads throttled by a quota count as ready, though not to the microsecond: if a CPU was free, no other process had it.
-    let has_room =
-        time::used_by_others(&facts).is_some_and(|others| others + facts.used() < ROOM * facts.cpus);
+    let has_room = time::used_by_others(&facts).is_some_and(|other| other + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
@@ -300,8 +299,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes.retain(|cause| cause.by != BoundBy::Waiting);
     }
     // What it did with its CPUs relates to the time it had them.
-    let outside =
-        causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
+    let outside = causes.iter().filter(|c| c.is_outside()).map(|c| c.share).fold(0.0, f64::max);
     let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
         true => cause.share,
         false => (cause.share / (1.0 - outside).max(SECOND)).min(1.0),

@@ -54,13 +54,8 @@ pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<
 
 /// Compares a machine's record with a baseline's. `comparison` compares the two if results were measured, with the baseline first.
 /// `class` is the spread of the machines that the baseline represents, if it represents several.
-pub fn check(
-    here: &Record,
-    baseline: &Record,
-    comparison: Option<&Comparison>,
-    class: &[ClassFigure],
-) -> Check {
-    let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, baseline);
+pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, class: &[ClassFigure]) -> Check {
+    let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, base);
     let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
     let (first, follows) = (rows(FACTS, "first"), rows(FACTS, "follows"));
     for fact in &mut facts {

@@ -95,8 +95,7 @@ pub(crate) fn disturbance(record: &Record) -> Option<f64> {
 pub fn explain_noise(record: &mut Record) {
     let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
-        let explained =
-            shape::noise::explain(m, &states).and_then(|cause| m.doubt.as_ref()?.explained_by(cause));
+        let explained = shape::noise::explain(m, &states).and_then(|by| m.doubt.as_ref()?.explained_by(by));
         m.doubt = explained.or(m.doubt.take());
     }
     let Some(used) = used_by_others(record) else { return };

@@ -18,13 +18,10 @@ pub(crate) struct LatencyCurve<'a> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The curve of the CPU with the most points; if there are several, the one at `headline`.
-    pub(crate) fn choose(
-        latencies: impl Iterator<Item = &'a Measurement>,
-        headline: Option<CurvePlace>,
-    ) -> Option<Self> {
+    /// The curve of the CPU with the most points; if there are several, the one at `at`.
+    pub(crate) fn choose(all: impl Iterator<Item = &'a Measurement>, at: Option<CurvePlace>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in latencies.filter(|m| size_of(m) > 0) {
+        for m in all.filter(|m| size_of(m) > 0) {
             cpus.entry(m.labels.count(Label::Cpu)).or_default().push(m);
         }
         let curves = cpus.into_iter().map(|(cpu, of_cpu)| {
@@ -44,7 +41,7 @@ impl<'a> LatencyCurve<'a> {
             }
             Self { place, points }
         });
-        let rank = |curve: &Self| (curve.points.len(), headline.is_some_and(|at| at.cpu == curve.place.cpu));
+        let rank = |curve: &Self| (curve.points.len(), at.is_some_and(|at| at.cpu == curve.place.cpu));
         curves.rev().max_by_key(rank)
     }
 }

@@ -171,8 +171,7 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
         machine.cpus.iter().find(|cpu| u64::from(cpu.id) == id)
     };
     let last = machine.last_level();
-    let caches: Vec<BTreeSet<u32>> =
-        machine.data_caches(last).map(|cache| cache.cpus.iter().collect()).collect();
+    let caches: Vec<BTreeSet<u32>> = machine.data_caches(last).map(|c| c.cpus.iter().collect()).collect();
     let share_cache = |a: &Cpu, b: &Cpu| {
         last >= 3 && caches.iter().any(|cpus| cpus.contains(&a.id) && cpus.contains(&b.id))
     };
@@ -210,8 +209,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         .filter(|(_, other)| other.machine.is_virtual() == record.machine.is_virtual())
         .map(|(name, other)| (name, seen(other)))
         .collect();
-    let among: Option<Vec<_>> =
-        among.map(|all| all.iter().filter(|other| is_alike(other)).map(seen).collect());
+    let among: Option<Vec<_>> = among.map(|all| all.iter().filter(|o| is_alike(o)).map(seen).collect());
     let own = figures(index);
     let disturbed = disturbance(record).is_some();
     let row = |(what, title): (&'static str, &str)| {
@@ -265,20 +263,14 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
 
 impl Row {
     /// A result with the published range.
-    pub(crate) fn new(
-        title: &str,
-        value: f64,
-        unit: &'static str,
-        range: Option<Range>,
-        is_guest: bool,
-    ) -> Self {
+    pub(crate) fn new(what: &str, value: f64, unit: &'static str, range: Option<Range>, guest: bool) -> Self {
         Self {
-            what: title.to_owned(),
+            what: what.to_owned(),
             value,
             unit,
             position: range.as_ref().map(|range| range.position((value, value))),
             // A cache's cycles are the same in a guest.
-            of_bare_metal: range.as_ref().is_some_and(|range| is_guest && !range.guest && unit != "cycles"),
+            of_bare_metal: range.as_ref().is_some_and(|range| guest && !range.guest && unit != "cycles"),
             range: range.as_ref().map(|range| (range.low, range.high)),
             of: range.as_ref().map(|range| range.of.clone()),
             sources: range.map(|range| range.sources).unwrap_or_default(),

@@ -107,10 +107,8 @@ impl Matrix {
     }
 
     fn new(what: Text, figures: &OfNodes, better: Better, distances: &distances::Table) -> Option<Self> {
-        let cells: BTreeMap<(u32, u32), Cost> =
-            figures.iter().map(|(at, m)| (*at, cost_of(m, better))).collect();
-        let of =
-            |own: bool| mean(cells.iter().filter(|(at, _)| (at.0 == at.1) == own).map(|(_, cost)| *cost));
+        let cells: BTreeMap<_, Cost> = figures.iter().map(|(at, m)| (*at, cost_of(m, better))).collect();
+        let of = |own: bool| mean(cells.iter().filter(|(at, _)| (at.0 == at.1) == own).map(|(_, c)| *c));
         let (own, others) = (of(true)?, of(false)?);
         let mut by_distance: BTreeMap<u32, Vec<Cost>> = BTreeMap::new();
         for (at, cost) in cells.iter().filter(|(at, _)| at.0 != at.1) {

@@ -190,8 +190,7 @@ impl Ceilings {
 
     /// Instructions per cycle of the workloads that resemble programs.
     pub fn programs_ipc(&self) -> impl Iterator<Item = (&str, f64)> {
-        let programs =
-            self.ipc.iter().filter(|(name, ipc)| !Self::NOPS.contains(&name.as_str()) && **ipc > 0.0);
+        let programs = self.ipc.iter().filter(|(n, ipc)| !Self::NOPS.contains(&n.as_str()) && **ipc > 0.0);
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 

@@ -192,8 +192,7 @@ impl FromStr for CpuList {
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The kernel also writes two adjacent numbers as a range: 0-1.
-        let range =
-            |(from, to): &(u32, u32)| if to > from { format!("{from}-{to}") } else { from.to_string() };
+        let range = |(a, b): &(u32, u32)| if b > a { format!("{a}-{b}") } else { a.to_string() };
         f.pad(&self.ranges.iter().map(range).collect::<Vec<_>>().join(","))
     }
 }

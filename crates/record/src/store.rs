@@ -293,8 +293,7 @@ pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option
 ///
 /// The record cannot be removed.
 pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
-    let links =
-        folders.iter().flat_map(|folder| entry.labels.iter().map(|name| folder.join(LABELS).join(name)));
+    let links = folders.iter().flat_map(|at| entry.labels.iter().map(|name| at.join(LABELS).join(name)));
     let here = std::fs::canonicalize(&entry.path)?;
     let links: Vec<PathBuf> =
         links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();

@@ -10,13 +10,9 @@ use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
 /// What limits processes with results like those of a command, given the activity of the whole machine.
-pub fn watched_service(
-    measurements: Vec<Measurement>,
-    interval: &Interval,
-    reference: &Reference,
-) -> Option<Bound> {
+pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
-    record.measurements = measurements;
+    record.measurements = seen;
     if let Some(time) = record.measurements.first_mut() {
         time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
         let sampled = interval.service.as_ref().and_then(|service| service.sampled.as_ref());

@@ -133,8 +133,7 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     // Threads that only wait for the others do not share the work.
     let busiest = facts.threads.first()?.1;
-    let working: Vec<f64> =
-        facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
+    let working: Vec<_> = facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
     if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
         return None;
     }

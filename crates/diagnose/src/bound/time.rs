@@ -45,8 +45,7 @@ pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
 pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let share = (facts.off_cpu / facts.wall).min(1.0);
     let looks = facts.time.detail.get(record::detail::WAITING).unwrap_or_default();
-    let mut kinds: Vec<(&str, f64)> =
-        looks.iter().map(|(word, count)| (word.as_str(), *count as f64)).collect();
+    let mut kinds: Vec<(&str, f64)> = looks.iter().map(|(word, n)| (word.as_str(), *n as f64)).collect();
     kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
@@ -154,8 +153,7 @@ fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Text)> {
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     // Samples show more than tick accounting, which counts processes shorter than a tick as user time.
-    let sampled =
-        facts.time.detail.get(record::detail::SAMPLED).filter(|sampled| sampled.in_kernel >= ENOUGH);
+    let sampled = facts.time.detail.get(record::detail::SAMPLED).filter(|s| s.in_kernel >= ENOUGH);
     let share = match &sampled {
         Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),

@@ -112,8 +112,7 @@ impl Datum {
             return Some(datum);
         }
         datum.over = Some(text!("comparison-mean-of-cpus", "mean of {count} CPUs", count = all.len()));
-        let mean =
-            |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
+        let mean = |f: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| f(m)).sum::<f64>() / all.len() as f64;
         datum.value = Some(mean(&Measurement::value)).filter(|value| value.is_finite())?;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
         datum.interval = (own.len() == all.len()).then(|| {
@@ -192,8 +191,7 @@ impl Datum {
     /// This result divided by another, times a factor, with the combined deviation; the quotient is unreliable if
     /// either result is.
     pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
-        let deviation =
-            self.log_deviation().zip(other.log_deviation()).map(|(this, other)| this.hypot(other));
+        let deviation = self.log_deviation().zip(other.log_deviation()).map(|(a, b)| a.hypot(b));
         Self {
             doubt: self.doubt.clone().or_else(|| other.doubt.clone()),
             unfit: self.unfit.clone().or_else(|| other.unfit.clone()),

@@ -47,9 +47,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
 pub(super) fn add_miss_shares(rows: &mut Rows) {
     let counted: Vec<(&str, &str, &Datum)> = rows
         .iter()
-        .filter_map(|(key, entry)| {
-            Some((key.subject.as_str(), entry.place.word(Label::Event)?, &entry.datum))
-        })
+        .filter_map(|(key, row)| Some((key.subject.as_str(), row.place.word(Label::Event)?, &row.datum)))
         .collect();
     let missed = counted.iter().filter_map(|(work, event, misses)| {
         let what = event.strip_suffix("-misses")?;

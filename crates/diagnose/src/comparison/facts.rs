@@ -121,8 +121,7 @@ pub fn facts() -> &'static [Fact] {
     static ALL: LazyLock<Vec<Fact>> = LazyLock::new(|| {
         let kinds = [FactKind::Hardware, FactKind::Setting, FactKind::State];
         let rows_of = kinds.into_iter().zip(["hardware", "setting", "state"]);
-        let all =
-            rows_of.flat_map(|(kind, section)| rows(FACTS, section).into_iter().map(move |row| (kind, row)));
+        let all = rows_of.flat_map(|(kind, of)| rows(FACTS, of).into_iter().map(move |row| (kind, row)));
         let facts = all.filter_map(|(kind, row)| {
             let [code, words, from, how, marks @ ..] = row.as_slice() else { return None };
             let (what, marks) = (Template { code, words }.into(), marks.first().copied().unwrap_or_default());
@@ -218,8 +217,7 @@ fn hertz(value: &Json) -> Option<String> {
 
 fn system(record: &Record) -> Option<String> {
     let system = &record.machine.system;
-    let names: Vec<&str> =
-        [&system.vendor, &system.product].into_iter().flatten().map(String::as_str).collect();
+    let names: Vec<_> = [&system.vendor, &system.product].into_iter().flatten().map(String::as_str).collect();
     Some(names.join(" "))
 }
 
@@ -230,11 +228,9 @@ fn processor(record: &Record) -> Option<String> {
 
 fn identity(record: &Record) -> Option<String> {
     let p = &record.machine.processor;
-    let part =
-        |name: &str, value: Option<u32>| value.map_or(String::new(), |value| format!(", {name} {value}"));
+    let part = |name: &str, of: Option<u32>| of.map_or(String::new(), |of| format!(", {name} {of}"));
     let by_part = || p.model.map(|part| format!("part {part:#05x}"));
-    let by_family =
-        |family| format!("family {family}{}{}", part("model", p.model), part("stepping", p.stepping));
+    let by_family = |f| format!("family {f}{}{}", part("model", p.model), part("stepping", p.stepping));
     p.family.map(by_family).or_else(by_part)
 }
 

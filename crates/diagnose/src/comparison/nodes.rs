@@ -61,7 +61,7 @@ impl<'a> Nodes<'a> {
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
-            m.labels.count(Label::From).and_then(|from| from.try_into().ok()).or_else(|| self.find_own(m))?;
+            m.labels.count(Label::From).and_then(|at| at.try_into().ok()).or_else(|| self.find_own(m))?;
         let to = u32::try_from(m.labels.count(Label::To).or(m.labels.count(Label::Node))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
@@ -272,8 +272,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
         (false, false) => (all.to_vec(), Vec::new()),
     };
     // The cost of other nodes comes from CPUs measured with both.
-    let both =
-        |m: &&Measurement| other.iter().any(|far| far.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
+    let both = |m: &&Measurement| other.iter().any(|f| f.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
     if own.iter().any(both) {
         own.retain(both);
     }

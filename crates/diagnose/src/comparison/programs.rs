@@ -23,8 +23,7 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         });
         let sides: Vec<(&Known, &Work)> = sides.collect();
         let own = sides.iter().filter(|(_, work)| matches!(work.program, Program::Own(_))).count();
-        let versions: BTreeSet<Option<&str>> =
-            sides.iter().map(|(_, work)| work.version.as_deref()).collect();
+        let versions: BTreeSet<_> = sides.iter().map(|(_, work)| work.version.as_deref()).collect();
         if own == sides.len() || own == 0 && versions.len() < 2 {
             continue;
         }

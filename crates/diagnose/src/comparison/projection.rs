@@ -41,11 +41,7 @@ pub(super) fn is_measured(what: &WhatIf) -> bool {
 }
 
 /// Every setting of each subject that is better on another, or that its own results show to be better.
-pub(super) fn project_settings(
-    known: &[Known],
-    baseline: usize,
-    explanations: &[Explanation],
-) -> Vec<WhatIf> {
+pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Explanation]) -> Vec<WhatIf> {
     let governor = text!("comparison-set-governor", "governor");
     let boost = text!("comparison-set-boost", "boost");
     let mut all = Vec::new();
@@ -67,7 +63,7 @@ pub(super) fn project_settings(
         let each = each.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH);
         let mut each: Vec<WhatIf> = each.collect();
         each.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-        let held = explanations.iter().filter(|e| e.held_back.is_some());
+        let held = explained.iter().filter(|e| e.held_back.is_some());
         let of_this = held.filter(|e| e.subject == subject || baseline == subject);
         let mut whole = of_this.filter_map(|e| {
             let other = if e.subject == subject { baseline } else { e.subject };
@@ -136,10 +132,8 @@ fn project_all_memory(
         "comparison-estimate",
         "Estimate for a memory-bound program: {least} to {most} of today's speed, if each core is as fast as a core of {who}, or faster in proportion to clock and memory speed."
     );
-    let gain =
-        |setting: &Template| settings.iter().find(|what| what.setting.is(setting)).map(|what| what.gain);
-    let of_this_work =
-        |observed: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == observed.work);
+    let gain = |setting: &Template| settings.iter().find(|w| w.setting.is(setting)).map(|w| w.gain);
+    let of_this_work = |of: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == of.work);
     if let Some(observed) = find_observed(this.record).filter(of_this_work) {
         says.push(observed.against_model(gain(&DEVICES), gain(&BINDING).unwrap_or(1.0)));
     }
@@ -267,8 +261,7 @@ fn project_highest_clock(
 fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let pages = |record: &Record| record.conditions.before.thp.clone();
     let now = pages(this.record).filter(|thp| thp == "never")?;
-    let (who, then) =
-        find_first(known, |record| pages(record).filter(|thp| thp == "always" || thp == "madvise"))?;
+    let (who, then) = find_first(known, |r| pages(r).filter(|thp| thp == "always" || thp == "madvise"))?;
     let (small, huge) = (
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::MemoryOnBasePages))?,
         filter_usable(find_row(&this.rows, metrics::LOAD_LATENCY, RowKind::Memory))?,

@@ -131,11 +131,8 @@ impl<'a> RowNames<'a> {
                 // Never compares one kind of handover with the other.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
-                row(
-                    order,
-                    &join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string()))),
-                    &[],
-                )
+                let name = join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string())));
+                row(order, &name, &[])
             }
             ("wakeup", figure) => {
                 let head = match (figure, m.labels.get(Label::Cpu)) {
@@ -204,13 +201,8 @@ impl<'a> RowNames<'a> {
         let order = match (kind, threads) {
             (RowKind::OneThread, _) => 0,
             (RowKind::AllCpus, _) => 30,
-            (_, None) => {
-                if timed {
-                    0
-                } else {
-                    20
-                }
-            }
+            (_, None) if timed => 0,
+            (_, None) => 20,
             // Only a few chosen steps have rows; the many of a scaling run are listed result by result.
             _ if steps.len() > FEW_STEPS => return None,
             (_, Some(threads)) => 1 + u32::try_from(threads.min(9999)).unwrap_or(0),
@@ -259,9 +251,7 @@ fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     match threads {
         None => RowKind::ThreadsNotReported,
         Some(1) => RowKind::OneThread,
-        Some(threads) if threads == most && cpus.is_some_and(|cpus| threads >= cpus.into()) => {
-            RowKind::AllCpus
-        }
+        Some(threads) if threads == most && cpus.is_some_and(|n| threads >= n.into()) => RowKind::AllCpus,
         Some(_) => RowKind::Other,
     }
 }

@@ -188,15 +188,8 @@ pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) ->
 }
 
 /// The row of wake-ups of a metric with this policy and setting.
-pub(super) fn find_wakeups<'a>(
-    rows: &'a Rows,
-    metric: Metric,
-    policy: &str,
-    setting: &str,
-) -> Option<&'a Datum> {
-    find_datum(rows, |key, entry| {
-        key.metric == metric && entry.policy() == policy && entry.setting() == setting
-    })
+pub(super) fn find_wakeups<'a>(rows: &'a Rows, of: Metric, policy: &str, setting: &str) -> Option<&'a Datum> {
+    find_datum(rows, |key, entry| key.metric == of && entry.policy() == policy && entry.setting() == setting)
 }
 
 impl RowEntry {

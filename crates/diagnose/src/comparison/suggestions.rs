@@ -99,8 +99,7 @@ pub(super) fn suggest_newer(
     shares: impl Fn(&[Side]) -> bool,
 ) -> Option<Text> {
     let own = Works::of(sides.get(here)?.record, false);
-    let others: Vec<&Side> =
-        sides.iter().enumerate().filter(|(at, _)| *at != here).map(|(_, side)| side).collect();
+    let others: Vec<_> = sides.iter().enumerate().filter(|(i, _)| *i != here).map(|(_, side)| side).collect();
     let lacking: Vec<Works> = others.iter().map(|side| Works::of(side.record, false)).collect();
     let has_more = |record: &Record| {
         let works = Works::of(record, false);

@@ -21,8 +21,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
     }
-    let differing =
-        |of: fn(&Datum) -> Option<&String>| of(base).zip(of(this)).filter(|(base, this)| base != this);
+    let differing = |of: fn(&Datum) -> Option<&String>| of(base).zip(of(this)).filter(|(a, b)| a != b);
     if let Some((base, this)) = differing(|datum| datum.command.as_ref()) {
         let [base, this] = [base, this].map(|line| commands::describe(line));
         return Some(text!(OTHER_COMMAND, base, this));

@@ -178,9 +178,7 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
     let mut rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other)
-        .filter(|(row, cell)| {
-            row.better.is_some() && is_of_machine(row) && is_sure(cell) && !is_doubtful(row)
-        })
+        .filter(|(row, of)| row.better.is_some() && is_of_machine(row) && is_sure(of) && !is_doubtful(row))
         .filter(|(_, cell)| effect(cell) > explained + NOTED)
         .collect();
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
@@ -231,15 +229,13 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
 
 /// Two records of one machine: how its results and settings changed.
 fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
-    let rows: Vec<(&Row, &Cell)> =
-        find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
+    let rows: Vec<_> = find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
     let settings = state_changed_settings(c, other);
     if rows.is_empty() {
         return vec![settings];
     }
     let mut said = state_changed_figures(c, &rows, other);
-    let noisy =
-        rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
+    let noisy = rows.iter().filter(|(_, of)| matches!(of.verdict, Some(Verdict::TooNoisy { .. }))).count();
     if noisy > 0 {
         said.push(text!(TOO_NOISY, noisy));
     }
@@ -275,8 +271,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         said.push(text!("comparison-by-chance", "This is no more than the {by_chance} expected by chance."));
     }
     // For results in doubt the size of the change is not shown.
-    let (unreliable, sure): (Vec<&(&Row, &Cell)>, Vec<_>) =
-        changed.iter().partition(|(row, _)| is_doubtful(row));
+    let (unreliable, sure): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(row, _)| is_doubtful(row));
     // Slower results come first.
     for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
         let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));
@@ -297,8 +292,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
-        let [now, before] =
-            [other, c.baseline].map(|at| value(at).unwrap_or_else(|| "not recorded".to_owned()));
+        let [now, before] = [other, c.baseline].map(|at| value(at).unwrap_or_else(|| "not recorded".into()));
         (difference.what.clone(), format!("{now} instead of {before}"))
     };
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);

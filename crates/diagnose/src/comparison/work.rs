@@ -192,9 +192,7 @@ impl Work {
             }
             "memory_bound" => first,
             "pi," => "pi",
-            _ if first.split_once('^').is_some_and(|(base, power)| is_number(base) && is_number(power)) => {
-                "power"
-            }
+            _ if first.split_once('^').is_some_and(|(a, b)| is_number(a) && is_number(b)) => "power",
             _ => &self.name,
         }
     }

@@ -57,8 +57,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     }
     // The same core, or another one of the same kind.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
-    let own =
-        |cpu: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(cpu.into()));
+    let own = |id: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(id.into()));
     let alone = |cpu: u32| own(cpu).or(usual);
     let mut found = below(case, "all", |cpu, _| Some(alone(cpu)?.value()));
     found.retain(|below| below.measured.value() < below.promised * (1.0 - TURBO));

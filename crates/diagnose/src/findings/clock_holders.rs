@@ -47,8 +47,7 @@ pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
         let of_zone = || long().map(|(_, other)| other).filter(|other| other.zone == limit.zone);
         let is_lowest = of_zone().all(|other| limit.watts <= other.watts);
         // Some firmware reports a rated power of one watt, or of thousands: ignored.
-        let rated =
-            of_zone().filter_map(|other| other.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
+        let rated = of_zone().filter_map(|of| of.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
         let allowed = of_zone().map(|other| other.watts).chain(rated).fold(0.0, f64::max);
         is_lowest.then_some(Held { at, limit, allowed })
     });
@@ -182,8 +181,7 @@ pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
 /// The processor's own reason: heat, an external signal, a regulator. A power limit is reported with the limit.
 pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
-    let snapshots =
-        [Some((&conditions.before, "before")), conditions.after.as_ref().map(|after| (after, "after"))];
+    let snapshots = [Some((&conditions.before, "before")), conditions.after.as_ref().map(|s| (s, "after"))];
     let mut held = snapshots
         .into_iter()
         .flatten()

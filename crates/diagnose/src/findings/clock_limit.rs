@@ -71,10 +71,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
         .cite(text!("with only CPU {cpu} busy, it runs at {worst}"), worst)
-        .cite(
-            text!("its advertised maximum is {promised}"),
-            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
-        )
+        .cite(text!("its advertised maximum is {promised}"), hz_reported(case, cpu, "max_hz", |c| c.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);

@@ -23,8 +23,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let channels = channels(&slots).unwrap_or_default();
-    let of_nodes =
-        channels.iter().filter_map(|(node, channels)| find_uneven_channels(*node, channels, machine));
+    let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven(*node, channels, machine));
     Some(of_nodes.chain(find_uneven_nodes(machine, &slots)).collect())
 }
 
@@ -98,11 +97,7 @@ fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     text!("{sizes}", sizes = sizes.iter().map(amount).collect::<Vec<Text>>())
 }
 
-fn find_uneven_channels(
-    node: Option<u32>,
-    channels: &BTreeMap<String, u64>,
-    machine: &Machine,
-) -> Option<Finding> {
+fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Machine) -> Option<Finding> {
     let sockets = if node.is_some() { Some(1) } else { machine.counts.packages };
     let most = memory_channels::of_processor(machine, "mem.channels")
         .zip(sockets)

@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             groups.entry((rated, configured)).or_default().push(name);
         }
     }
-    let found = groups.into_iter().filter_map(|(speeds, names)| find_slow_devices(machine, speeds, &names));
+    let found = groups.into_iter().filter_map(|(speeds, names)| slow_devices(machine, speeds, &names));
     Some(found.collect())
 }
 
@@ -43,11 +43,7 @@ fn is_supported(machine: &Machine) -> bool {
         && memory_channels::populated(machine).all(|device| channels.insert((device.node, &device.channel)))
 }
 
-fn find_slow_devices(
-    machine: &Machine,
-    (rated, configured): (u32, u32),
-    names: &[String],
-) -> Option<Finding> {
+fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
         1 => text!("1 memory device runs at {configured} of {rated} MT/s"),

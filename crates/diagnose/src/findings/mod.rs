@@ -354,8 +354,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
         cite_fact(says, seen.from.clone())
     });
     let doubtful = |seen: &Evidence| figures(seen).find_map(|m| m.doubt.as_ref());
-    let noise_alone =
-        finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind() == DoubtKind::TooNoisy);
+    let noise_alone = finding.evidence.iter().filter_map(doubtful).all(|d| d.kind() == DoubtKind::TooNoisy);
     let doubt = |seen: &Evidence| {
         let says = text!("finding-in-doubt", "unreliable: {doubt}", doubt = doubtful(seen)?.text());
         Some(cite_fact(says, seen.from.clone()))

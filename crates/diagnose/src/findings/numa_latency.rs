@@ -111,8 +111,7 @@ fn remote_loss(
         let wanted = all.filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);
         median(wanted.map(|m| end(spread(&m.summary))))
     };
-    let between =
-        |remote: f64, local: f64| 1.0 - 1.0 / (1.0 + numa.remote_share * (slowdown(remote, local) - 1.0));
+    let between = |far: f64, near: f64| 1.0 - 1.0 / (1.0 + numa.remote_share * (slowdown(far, near) - 1.0));
     let one = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?);
     let other = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?);
     let (least, most) = (one.min(other) - RESOLUTION, one.max(other) + RESOLUTION);
@@ -129,8 +128,7 @@ fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
     });
     let by_bandwidth = || {
         let factor = numa.bandwidth_factor?;
-        let loss =
-            remote_loss(case, numa, metrics::NUMA_BANDWIDTH, 1.0 - factor, |remote, local| local / remote)?;
+        let loss = remote_loss(case, numa, metrics::NUMA_BANDWIDTH, 1.0 - factor, |far, near| near / far)?;
         let resource = Some(MEMORY_BANDWIDTH.to_owned());
         let relevance = felt_by(1.0 / factor, numa.remote_share, BANDWIDTH_BY_DESIGN);
         let finding = RULE.report_model(loss, describe_bandwidth(factor)).felt_by(relevance);

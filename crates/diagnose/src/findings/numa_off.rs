@@ -34,8 +34,7 @@ fn are_sockets(machine: &Machine) -> bool {
     let vendors = ["GenuineIntel", "AuthenticAMD", "HygonGenuine"];
     let is_x86 = machine.architecture.starts_with("x86")
         || machine.processor.vendor.as_deref().is_some_and(|vendor| vendors.contains(&vendor));
-    let packages: BTreeSet<_> =
-        memory_channels::populated(machine).filter_map(|device| device.node).collect();
+    let packages: BTreeSet<_> = memory_channels::populated(machine).filter_map(|d| d.node).collect();
     is_x86 || packages.len() > 1
 }
 

@@ -142,8 +142,7 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
 
 /// The finding from just the load average, which shows nothing about the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
-    let over =
-        used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);
+    let over = used_meanwhile(case).is_some_and(|u| u.used + TICKS * f64::from(cpus) / u.seconds < 0.5);
     if average < 1.0 || over {
         return None;
     }

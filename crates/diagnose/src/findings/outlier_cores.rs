@@ -25,8 +25,7 @@ pub(super) fn is_many(case: &Case) -> bool {
 
 /// The clocks with all CPUs busy, each with its CPU if recorded.
 fn clocks<'a>(case: &Case<'a>) -> Vec<(&'a Measurement, Option<&'a Cpu>)> {
-    let known: HashMap<u64, &Cpu> =
-        case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
+    let known: HashMap<_, _> = case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
     let of_cpu = |m: &Measurement| m.labels.count(Label::Cpu).and_then(|cpu| known.get(&cpu).copied());
     let clocks = case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0);
     clocks.map(|m| (m, of_cpu(m))).collect()

@@ -38,8 +38,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     // Time taken by firmware or a hypervisor is not due to the kernel.
-    let below =
-        case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
+    let below = case.figures_of(metrics::STOLEN_GAP).filter(|m| has_labels(m, &[(Label::Cause, "below")]));
     if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {
         return None;
     }

@@ -71,8 +71,7 @@ const OF_QUOTA: f64 = 1.25;
 /// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     let stolen = worst(case, "os")?;
-    let by_quota =
-        quota::stopped_share(case).is_some_and(|stopped| share_of(&stolen.loss) <= stopped * OF_QUOTA);
+    let by_quota = quota::stopped_share(case).is_some_and(|s| share_of(&stolen.loss) <= s * OF_QUOTA);
     (!by_quota).then_some(stolen)
 }
 

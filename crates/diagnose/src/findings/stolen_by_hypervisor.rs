@@ -63,8 +63,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     // Without wake-up measurements: the timer slack, which sleeping programs wait anyway.
     let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
-    let below =
-        case.figures_of(metrics::STOLEN_GAP).filter(|gap| has_labels(gap, &[(Label::Cause, "below")]));
+    let below = case.figures_of(metrics::STOLEN_GAP).filter(|m| has_labels(m, &[(Label::Cause, "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();

@@ -206,7 +206,6 @@ pub fn since(records: &[Past]) -> Vec<Text> {
 /// The differences between two records, hardware first, without momentary states of the machine.
 fn differences(before: &Past, after: &Past) -> Vec<Difference> {
     let values = [before.facts.clone(), after.facts.clone()];
-    let lasting =
-        (0..facts().len()).filter(|at| facts().get(*at).is_some_and(|fact| fact.kind != FactKind::State));
+    let lasting = (0..facts().len()).filter(|at| facts().get(*at).is_some_and(|f| f.kind != FactKind::State));
     lasting.filter_map(|at| difference(at, &values)).collect()
 }

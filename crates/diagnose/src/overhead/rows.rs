@@ -36,8 +36,7 @@ pub(super) struct Rows<'a>(pub Vec<Row<'a>>);
 
 impl<'a> Row<'a> {
     fn from_measurement(m: &'a Measurement) -> Option<Self> {
-        let portions =
-            m.detail.get(detail::PORTIONS)?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
+        let portions = m.detail.get(detail::PORTIONS)?.as_array()?.iter().filter_map(|n| n.as_f64());
         let portions: Vec<f64> = portions.collect();
         let bound = m.labels.word(Label::Bound)?;
         (!portions.is_empty()).then(|| Self {

@@ -247,8 +247,7 @@ fn memory(machine: &Machine, available: &mut AvailableResources) {
 
 /// Gives each seat its memory: its own, else the nearest.
 fn settle_memory(record: &Record, costs: &Costs, available: &mut AvailableResources) {
-    let bytes: BTreeMap<u32, Option<u64>> =
-        record.machine.nodes.iter().map(|node| (node.id, node.bytes)).collect();
+    let bytes: BTreeMap<_, _> = record.machine.nodes.iter().map(|node| (node.id, node.bytes)).collect();
     for seat in &mut available.seats {
         if !available.memory.contains(&seat.node)
             && let Some(nearest) = costs.nearest(seat.node, &available.memory)

@@ -158,9 +158,7 @@ fn spanning<'a>(
     siblings: bool,
 ) -> Vec<Group<'a>> {
     let fits = |seat: &&Seat| {
-        threads.is_some_and(|threads| {
-            seat.room(siblings, available.per_core).is_some_and(|room| threads <= room)
-        })
+        threads.is_some_and(|threads| seat.room(siblings, available.per_core).is_some_and(|r| threads <= r))
     };
     if available.seats.iter().filter(fits).count() >= processes as usize {
         let mut fitting: Vec<&Seat> = available.seats.iter().filter(fits).collect();
@@ -174,8 +172,7 @@ fn spanning<'a>(
         let mut group: Vec<&Seat> = Vec::new();
         while group.len() < size && !rest.is_empty() {
             // The nearest to those already chosen.
-            let far =
-                |seat: &Seat| group.iter().map(|other| costs.distance(other.node, seat.node)).sum::<f64>();
+            let far = |seat: &Seat| group.iter().map(|o| costs.distance(o.node, seat.node)).sum::<f64>();
             let next = (0..rest.len()).min_by(|a, b| far(rest[*a]).total_cmp(&far(rest[*b])).then(a.cmp(b)));
             group.push(rest.remove(next.unwrap_or(0)));
         }

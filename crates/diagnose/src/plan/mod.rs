@@ -199,13 +199,8 @@ fn summary(plan: &Plan, splits: bool) -> Text {
 }
 
 /// Several last-level caches on a node, and the cost of a line within and across them.
-fn caches(
-    index: &RecordIndex,
-    available: &AvailableResources,
-    processes: &[Process],
-) -> Option<CacheDomains> {
-    let domains: Vec<CpuList> =
-        available.seats.iter().flat_map(|seat| seat.domains.iter().cloned()).collect();
+fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process]) -> Option<CacheDomains> {
+    let domains: Vec<CpuList> = available.seats.iter().flat_map(|s| s.domains.iter().cloned()).collect();
     if domains.is_empty() {
         return None;
     }
@@ -239,7 +234,7 @@ fn caches(
     let level = available.last_level;
     let per_node = available.seats.iter().map(|seat| seat.domains.len()).max().unwrap_or(0);
     let mut caches = CacheDomains { level, domains: domains.clone(), ..CacheDomains::default() };
-    let aligned = processes.iter().all(|process| {
+    let aligned = placed.iter().all(|process| {
         !process.cpus.is_empty() && domains.iter().any(|domain| process.cpus.is_subset(domain))
     });
     caches.says = if aligned {

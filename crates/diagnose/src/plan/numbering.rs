@@ -46,8 +46,7 @@ impl Numbering {
 
 /// The core of each CPU, and how it is known. A core without a number gets that of its first CPU.
 pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMap<u32, u32>, Numbering) {
-    let reported: BTreeMap<u32, u32> =
-        machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+    let reported: BTreeMap<_, _> = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
     let all: BTreeSet<u32> = if machine.cpus.is_empty() {
         on_node.keys().copied().collect()
     } else {

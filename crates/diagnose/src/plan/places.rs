@@ -33,8 +33,7 @@ impl Places {
         let stays = shape.shared_cores.iter().filter(|one| !one.shown && one.looks * STAYS >= shape.looks);
         let mut cores: Vec<CpuList> = Vec::new();
         for pair in stays.map(|one| [one.pair.0, one.pair.1].into_iter().collect::<CpuList>()) {
-            let (joined, rest) =
-                cores.into_iter().partition(|core: &CpuList| !core.intersection(&pair).is_empty());
+            let (joined, rest) = cores.into_iter().partition(|c: &CpuList| !c.intersection(&pair).is_empty());
             cores = rest;
             cores.push(joined.into_iter().fold(pair, |all, core: CpuList| all.union(&core)));
         }

@@ -79,12 +79,8 @@ fn position(beside: &Beside, delivered: f64) -> Position {
 }
 
 /// The published results beside the machine's own; `None` without any.
-fn beside<'a>(
-    index: &RecordIndex<'a>,
-    core: Option<&'static Core>,
-    resource: &Resource,
-) -> Option<Beside<'a>> {
-    let (what, figure) = match resource.name.as_str() {
+fn beside<'a>(index: &RecordIndex<'a>, core: Option<&'static Core>, of: &Resource) -> Option<Beside<'a>> {
+    let (what, figure) = match of.name.as_str() {
         CORE => {
             let scalar = |active: &str| index.clocks("scalar", active);
             let all = scalar("all").next().is_some();
@@ -123,8 +119,7 @@ fn sockets(machine: &Machine) -> f64 {
 /// A wake-up measured like the published ones: of real-time threads with idle states disabled, of others with the machine as is.
 pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a Measurement> {
     let own = wake_up_at(index, policy, "as-is")?;
-    let held =
-        wake_up_at(index, policy, "tuned").filter(|held| policy == "fifo" && held.value() < own.value());
+    let held = wake_up_at(index, policy, "tuned").filter(|h| policy == "fifo" && h.value() < own.value());
     Some(held.unwrap_or(own))
 }
 

@@ -46,12 +46,8 @@ fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a M
 
 /// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If that CPU has no result, or no CPU is named, the median one of those
 /// that have.
-pub(crate) fn wake_up_at<'a>(
-    index: &RecordIndex<'a>,
-    policy: &str,
-    setting: &str,
-) -> Option<&'a Measurement> {
-    let at = || index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
+pub(crate) fn wake_up_at<'a>(index: &RecordIndex<'a>, policy: &str, state: &str) -> Option<&'a Measurement> {
+    let at = || index.wakeups(policy, state).filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }

@@ -179,31 +179,26 @@ fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
 ///
 /// Siblings add less than cores, which is not contention. So if cores come first, the law is fitted to them; if siblings come first, the
 /// step of one thread, whose sibling alone is idle, is left out if it does not fit.
-fn chosen(
-    points: &[Point],
-    distinct: &[u32],
-    placement: &str,
-    cores: Option<u32>,
-) -> Option<(Fit, (u32, u32), f64)> {
+fn chosen(points: &[Point], counts: &[u32], how: &str, cores: Option<u32>) -> Option<(Fit, (u32, u32), f64)> {
     let between = |low: u32, high: u32| {
         let within: Vec<Point> =
             points.iter().filter(|point| (low..=high).contains(&point.threads)).copied().collect();
-        let steps = distinct.iter().filter(|threads| (low..=high).contains(*threads)).count();
+        let steps = counts.iter().filter(|threads| (low..=high).contains(*threads)).count();
         let fit = fit(&within, steps)?;
         let residual =
             median(within.iter().map(|p| (p.throughput / fit.throughput_at(p.threads) - 1.0).abs()))?;
         Some((fit, (low, high), residual))
     };
-    let (first, last) = (*distinct.first()?, *distinct.last()?);
-    if placement == CORES_FIRST {
-        let on_cores = distinct.iter().filter(|threads| cores.is_some_and(|cores| **threads <= cores));
+    let (first, last) = (*counts.first()?, *counts.last()?);
+    if how == CORES_FIRST {
+        let on_cores = counts.iter().filter(|threads| cores.is_some_and(|cores| **threads <= cores));
         if on_cores.clone().count() >= 3 {
             return between(first, *on_cores.max()?);
         }
     }
     let all = between(first, last)?;
-    match distinct {
-        [1, second, ..] if placement != CORES_FIRST && all.2 > POOR && distinct.len() > 4 => {
+    match counts {
+        [1, second, ..] if how != CORES_FIRST && all.2 > POOR && counts.len() > 4 => {
             between(*second, last).filter(|beyond| beyond.2 <= POOR).or(Some(all))
         }
         _ => Some(all),

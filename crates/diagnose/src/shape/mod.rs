@@ -154,8 +154,7 @@ impl Series<'_> {
         let on_one = |(a, b): (usize, usize)| {
             look.contended.iter().any(|one| one.pair == (cpus[a], cpus[b]) && one.slowdown >= ONE_CORE)
         };
-        let answered =
-            self.positions.iter().zip(&look.line_ns).filter_map(|(pair, ns)| Some((*pair, (*ns)?)));
+        let answered = self.positions.iter().zip(&look.line_ns).filter_map(|(at, ns)| Some((*at, (*ns)?)));
         answered.filter(move |(pair, ns)| *ns > 0.0 && *ns < LOST_NS && !on_one(*pair))
     }
 

@@ -169,22 +169,16 @@ impl Effect {
         self.interval.map(|(low, high)| (self.report(low), self.report(high)))
     }
 
-    /// The verdict: resolved if the whole interval exceeds `least` and the effect exceeds the floor. `worth` is a large
+    /// The verdict: resolved if the whole interval exceeds `min` and the effect exceeds the floor. `worth` is a large
     /// difference, `more` the number of additional samples needed to resolve it.
-    fn judge(
-        &self,
-        worth: f64,
-        least: f64,
-        floor: Option<f64>,
-        more: impl FnOnce() -> Option<u64>,
-    ) -> Verdict {
+    fn judge(&self, worth: f64, min: f64, floor: Option<f64>, more: impl FnOnce() -> Option<u64>) -> Verdict {
         let Some((low, high)) = self.interval else { return Verdict::TooNoisy { rounds_needed: more() } };
-        let is_clear = low > least || high < -least;
+        let is_clear = low > min || high < -min;
         let share = self.report(self.at);
         if is_clear && floor.is_none_or(|floor| share.abs() > floor) {
             return Verdict::Costs { share, interval: (self.report(low), self.report(high)) };
         }
-        let reach = self.report(low.abs().max(high.abs()).max(least));
+        let reach = self.report(low.abs().max(high.abs()).max(min));
         let smaller_than = reach.max(floor.unwrap_or(0.0));
         if smaller_than <= HIDDEN * worth {
             return Verdict::NotResolved { smaller_than };
@@ -200,15 +194,10 @@ pub fn least_rounds(comparisons: usize) -> usize {
 }
 
 /// Compares rounds of (before, after). Values that are not finite are left out; for ratios also those that are not above
-/// 0. `comparisons` is the number of simultaneous comparisons, over all results: the allowed error of each interval is
+/// 0. `tests` is the number of simultaneous comparisons, over all results: the allowed error of each interval is
 /// reduced accordingly (Bonferroni). `floor` is the difference of a state from itself ([`Difference::as_floor`]):
 /// no smaller difference is resolved.
-pub fn compare_pairs(
-    rounds: &[(f64, f64)],
-    scale: Scale,
-    comparisons: usize,
-    floor: Option<f64>,
-) -> Difference {
+pub fn compare_pairs(rounds: &[(f64, f64)], scale: Scale, tests: usize, floor: Option<f64>) -> Difference {
     let is_ratio = scale == Scale::Ratio;
     let usable = |value: f64| value.is_finite() && (!is_ratio || value > 0.0);
     let pairs: Vec<(f64, f64)> =
@@ -225,9 +214,9 @@ pub fn compare_pairs(
         Scale::Difference { worth } => worth,
         Scale::Count => (before * MUCH).max(EVENTS),
     };
-    let interval = sign_interval(&effects, comparisons);
+    let interval = sign_interval(&effects, tests);
     let effect = Effect { at: median_of_sorted(&effects), interval, is_ratio };
-    let verdict = effect.judge(worth, 0.0, floor, || more_rounds(&effect, &effects, worth, comparisons));
+    let verdict = effect.judge(worth, 0.0, floor, || more_rounds(&effect, &effects, worth, tests));
     Difference {
         rounds: pairs.len(),
         before,
@@ -279,29 +268,22 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
 /// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
 /// sum of the slices' deviations, relative to their
 /// means. The interval is Student's t of the blocks' scatter (Fieller, to first order).
-pub fn compare_totals(
-    before: &[&[f64]],
-    after: &[&[f64]],
-    comparisons: usize,
-    floor: Option<f64>,
-) -> Difference {
+pub fn compare_totals(before: &[&[f64]], after: &[&[f64]], tests: usize, floor: Option<f64>) -> Difference {
     let all = || before.iter().map(|one| (1.0, *one)).chain(after.iter().map(|one| (-1.0, *one)));
     let turns = all().map(|(_, portions)| portions.len()).min().unwrap_or(0);
-    let usable =
-        |turn: &usize| all().all(|(_, portions)| portions[*turn] > 0.0 && portions[*turn].is_finite());
+    let usable = |at: &usize| all().all(|(_, portions)| portions[*at] > 0.0 && portions[*at].is_finite());
     let used: Vec<usize> = (0..turns).filter(usable).collect();
     let count = used.len() as f64;
     let means: Vec<(f64, f64, &[f64])> = all()
         .map(|(sign, portions)| (sign, used.iter().map(|turn| portions[*turn] / count).sum(), portions))
         .collect();
     let log = means.iter().map(|(sign, mean, _)| sign * mean.ln()).sum();
-    let part =
-        |turn: &usize| means.iter().map(|(sign, mean, portions)| sign * portions[*turn] / mean).sum::<f64>();
+    let part = |turn: &usize| means.iter().map(|(sign, mean, parts)| sign * parts[*turn] / mean).sum::<f64>();
     let blocks = used.chunks(BLOCK);
     // A shorter last block has a proportionally lower weight.
     let weight = blocks.len() as f64 / count;
     let blocks: Vec<f64> = blocks.map(|block| weight * block.iter().map(part).sum::<f64>()).collect();
-    let interval = Estimate::of_blocks(log, &blocks).interval(comparisons);
+    let interval = Estimate::of_blocks(log, &blocks).interval(tests);
     let interval = interval.filter(|(low, high)| low.is_finite() && high.is_finite());
     let effect = Effect { at: log, interval, is_ratio: true };
     let verdict = effect.judge(MUCH, 0.0, floor, || match interval {

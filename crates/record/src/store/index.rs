@@ -90,10 +90,8 @@ pub(super) fn entries(
         let state = State::of(&std::fs::metadata(&path).ok()?);
         Some((path, state))
     };
-    let files: Vec<(PathBuf, State)> =
-        list_names(&[folder.to_owned()]).into_iter().filter_map(state).collect();
-    let mut all: Vec<Option<Option<Entry>>> =
-        files.iter().map(|(path, state)| index.entry(path, *state)).collect();
+    let files: Vec<_> = list_names(&[folder.to_owned()]).into_iter().filter_map(state).collect();
+    let mut all: Vec<_> = files.iter().map(|(path, state)| index.entry(path, *state)).collect();
     let unknown: Vec<usize> = (0..all.len()).filter(|at| all.get(*at).is_some_and(Option::is_none)).collect();
     let mut is_new = files.len() - unknown.len() < index.files.len();
     let paths: Vec<PathBuf> =

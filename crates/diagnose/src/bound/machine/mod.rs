@@ -118,8 +118,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
     // An outside cause comes first, unless tasks waited longer for something else.
     let waited = |cause: &Cause| [BoundBy::Waiting, BoundBy::Lock].contains(&cause.by);
-    let outside =
-        causes.iter().filter(|cause| cause.is_outside()).map(|cause| cause.share).fold(0.0, f64::max);
+    let outside = causes.iter().filter(|c| c.is_outside()).map(|c| c.share).fold(0.0, f64::max);
     let rank = |cause: &Cause| match (waited(cause) && cause.share > outside, cause.is_outside()) {
         (true, _) => 2,
         (false, is_outside) => u8::from(is_outside),
@@ -138,8 +137,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     }
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
-        let of_memory =
-            |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
+        let of_memory = |c: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&c.by);
         // What the second sentence covers of memory, the first omits.
         let memory_follows = causes.first().is_some_and(of_memory);
         let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval, memory_follows) };

@@ -225,8 +225,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     if share < FAR || stalled.value() < STALLED {
         return None;
     }
-    let [remote, slots] =
-        [share, stalled.value()].map(|part| Value::Rounded(Box::new(Value::Share(part)), 2));
+    let [remote, slots] = [share, stalled.value()].map(|of| Value::Rounded(Box::new(Value::Share(of)), 2));
     let says = text!(verdict("remote-memory"), busy = busy(interval), remote, stalled = slots);
     let user = interval.times.share(interval.times.user);
     let cause = Cause::new(BoundBy::MemoryLatency, user * stalled.value() * share, says, "one-node");

@@ -46,7 +46,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
     let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
     if let Some(own) = own {
-        return Some(explain_alike_unless_bound(pair, result, speed, own, parts.to_vec()));
+        return Some(explain_unless_bound(pair, result, speed, own, parts.to_vec()));
     }
     if !differs(speed) && devices_alike {
         return None;
@@ -59,13 +59,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
 
 /// Two machines that are equally fast for a program that ignores nodes, but not for a program bound to its local node; described from the
 /// side of the machine with faster local memory.
-fn explain_alike_unless_bound(
-    pair: &Pair,
-    result: Text,
-    speed: f64,
-    own: f64,
-    mut causes: Vec<Cause>,
-) -> OneSided {
+fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
     sort_causes(&mut causes, own, false);
     let (fast, slow, times) = (&pair.this.name, &pair.base.name, Value::Factor(own));
     let says = text!(

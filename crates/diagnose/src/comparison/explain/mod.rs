@@ -185,15 +185,9 @@ fn cause_of_parts(
 }
 
 /// A measured result as a cause: a better result means faster.
-fn figure_cause(
-    pair: &Pair,
-    name: impl Into<Text>,
-    this: &Datum,
-    base: &Datum,
-    better: Better,
-) -> Option<Cause> {
+fn figure_cause(pair: &Pair, name: impl Into<Text>, this: &Datum, base: &Datum, by: Better) -> Option<Cause> {
     let says = against(figure(this.value, &this.unit), figure(base.value, &base.unit));
-    let cause = cause(name, says, find_speed(this, base, better), pair.evidence(this, base))?;
+    let cause = cause(name, says, find_speed(this, base, by), pair.evidence(this, base))?;
     Some(Cause { unreliable: this.doubt.is_some() || base.doubt.is_some(), ..cause })
 }
 

@@ -90,8 +90,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
 fn state_as_much(known: &Known, work: &str) -> Text {
     let of_work = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && m.value() > 0.0;
     let steps = known.record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(of_work);
-    let steps: Vec<(u64, f64)> =
-        steps.filter_map(|m| Some((m.labels.count(Label::Threads)?, m.value()))).collect();
+    let steps: Vec<_> = steps.filter_map(|m| Some((m.labels.count(Label::Threads)?, m.value()))).collect();
     let Some((most, all)) = steps.iter().max_by_key(|(threads, _)| *threads).copied() else {
         return Text::default();
     };

@@ -92,8 +92,7 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
         all.into_iter().filter_map(|(bytes, one)| Some((bytes.unwrap_or(0), one?))).collect();
     let speeds = || all.iter().map(|(_, one)| one.explanation.speed);
     let middle = speeds().map(f64::ln).sum::<f64>() / all.len() as f64;
-    let range =
-        speeds().fold((f64::MAX, f64::MIN), |(least, most), speed| (least.min(speed), most.max(speed)));
+    let range = speeds().fold((f64::MAX, f64::MIN), |(least, most), s| (least.min(s), most.max(s)));
     let sizes = (all.first()?.0, all.last()?.0);
     let far = |(_, one): &(u64, OneSided)| (one.explanation.speed.ln() - middle).abs();
     let nearest = (0..all.len()).min_by(|a, b| far(&all[*a]).total_cmp(&far(&all[*b])))?;
