@@ -214,10 +214,8 @@ impl SpeedReader {
             "F" => {
                 let rates = figures(3)?;
                 // Each has two decimals; in a cut row the last one or some are missing.
-                let whole = fields
-                    .iter()
-                    .skip(3)
-                    .all(|rate| rate.rsplit_once('.').is_some_and(|(_, digits)| digits.len() == 2));
+                let fits = |rate: &&str| rate.rsplit_once('.').is_some_and(|(_, cents)| cents.len() == 2);
+                let whole = fields.iter().skip(3).all(fits);
                 (whole && rates.len() >= self.sizes.len()).then_some(())?;
                 self.take_row(fields.get(2)?, &rates, line);
             }
