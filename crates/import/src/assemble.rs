@@ -71,14 +71,11 @@ pub(crate) fn assemble(
         draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
-    if let Some(hz) = lscpu.machine.number(key::MHZ) {
+    if let Some(hz) = lscpu.machine.number("mhz") {
         // With several CPUs, the owner is unknown.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
-        state.clocks.push(record::conditions::ClockSetting {
-            cpus: only.collect(),
-            current_hz: Some((hz, hz)),
-            ..Default::default()
-        });
+        let (cpus, current_hz) = (only.collect(), Some((hz, hz)));
+        state.clocks.push(record::conditions::ClockSetting { cpus, current_hz, ..Default::default() });
     }
     draft.inventory.extend(files::read(&facts, &lscpu, &mut machine, &mut state)?);
     machine::by_design(&mut machine);
@@ -90,9 +87,8 @@ pub(crate) fn assemble(
         if m.labels.get(Label::Threads) == Some(&record::Key::Count(0)) {
             m.labels.0.remove(Label::Threads.name());
             m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);
-            m.doubt = cpus
-                .is_none()
-                .then(|| "it ran on all CPUs, but the text does not contain their number".into());
+            let why = "it ran on all CPUs, but the text does not contain their number";
+            m.doubt = cpus.is_none().then(|| why.into());
         }
     }
     not_reported(&machine, &state, &mut coverage);
@@ -128,15 +124,15 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
     // QEMU stores its board's version in place of the processor's name.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
-    own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, key::FIRMWARE_NAME));
-    own.address_bits = values.text(key::ADDRESS_SIZES).and_then(parse_address_bits).or(own.address_bits);
+    own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, "firmware_name"));
+    own.address_bits = values.text("address_sizes").and_then(parse_address_bits).or(own.address_bits);
     let hz = |key| lscpu.kinds.iter().filter_map(move |kind| kind.number(key));
-    own.max_hz = hz(key::MAX_MHZ).max().or(own.max_hz);
-    own.min_hz = hz(key::MIN_MHZ).min().or(own.min_hz);
-    let stepping = text(&kind, key::STEPPING);
+    own.max_hz = hz("max_mhz").max().or(own.max_hz);
+    own.min_hz = hz("min_mhz").min().or(own.min_hz);
+    let stepping = text(&kind, "stepping");
     if is_x86 {
-        own.family = kind.count(key::FAMILY).or(own.family);
-        own.model = kind.count(key::MODEL).or(own.model);
+        own.family = kind.count("family").or(own.family);
+        own.model = kind.count("model").or(own.model);
         own.stepping = stepping.and_then(|text| text.parse().ok()).or(own.stepping);
         if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
             let stepping = own.stepping.unwrap_or(0);
@@ -158,7 +154,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     let virtualization = &mut machine.virtualization;
     // The CPU's flags show whether there is a hypervisor.
     let bare = || (is_x86 && !lscpu.has_flag("hypervisor")?).then(|| "none".to_owned());
-    let vendor = values.text(key::HYPERVISOR).map(hypervisor);
+    let vendor = values.text("hypervisor").map(hypervisor);
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
@@ -174,7 +170,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     for (name, text) in &lscpu.vulnerabilities {
         machine.kernel.mitigations.insert(name.clone(), text.value.clone());
     }
-    state.boost = values.number(key::BOOST).map(|on| on == 1).or(state.boost);
+    state.boost = values.number("boost").map(|on| on == 1).or(state.boost);
 }
 
 /// Name of a hypervisor for which lscpu prints the vendor.

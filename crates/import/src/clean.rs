@@ -10,9 +10,10 @@ use crate::scan;
 use crate::tools::{columns, lscpu};
 
 /// The kind of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text, possibly blank.
+    #[default]
     Text,
     /// A row of a Markdown table: [`Cleaned::text`] contains the cells, and [`Cleaned::label()`] returns the first of
     /// several cells.
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
 }
 
 /// A line without its line end, colors, quoting and markup.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cleaned {
     /// Its number in the text, from 1. Parts of one line (`<br>`) have the same number.
     pub number: u64,
@@ -85,10 +86,9 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,
         text,
-        label: None,
-        cells: Vec::new(),
         kind,
         in_fence,
+        ..Cleaned::default()
     };
     if raw.len() > LONGEST_LINE {
         return vec![line(format!("a line of over {} MiB", LONGEST_LINE >> 20), Kind::Unreadable, *in_fence)];

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use proptest::prelude::*;
 use record::Record;
@@ -42,45 +42,8 @@ pub(crate) fn texts() -> &'static [Vec<u8>] {
 }
 
 /// Texts to insert into another text.
-const INTRUDERS: &[&str] = &[
-    "\x1b[31m",
-    "\x1b[0K\r",
-    "\x1b]0;title",
-    "> ",
-    "\r\n",
-    "\r",
-    "\n",
-    "\n\n\n",
-    "\u{8}",
-    "\0",
-    "\u{feff}",
-    "\u{a0}",
-    "&lt;",
-    "&#x2028;",
-    "<br>",
-    "<td>",
-    "```\n",
-    "| ",
-    " | ",
-    "\"",
-    "{",
-    "}",
-    "[",
-    ":",
-    ",",
-    "%",
-    "-",
-    "0",
-    "99999999999999999999999",
-    "1e308",
-    "nan",
-    "-1",
-    "4294967295",
-    "\nroot@other:~# lscpu\n",
-    "\n$ cyclictest -N -S\n",
-    "\n# Heading\n",
-    " \\\n",
-];
+static INTRUDERS: LazyLock<Vec<String>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("intruders.json")).expect("a list of texts"));
 
 /// One kind of damage to a text. Positions are given as shares of its length.
 #[derive(Clone, Debug)]
@@ -206,20 +169,11 @@ fn split(which: u8) -> Split {
 }
 
 /// A mixture of lines: accepted and broken lines, and lines of another output or of no output.
-const MIXED: &[&str] = &[
-    "T: 0 ( 9136) P: 0 I:1000 C: 9 Min:      5 Act:   11 Avg:   11 Max:   21205",
-    "T: 1 ( 9137) P: 0 I:1000",
-    "T: 1 ( 9137) P: 0 C: 3",
-    "prose in between",
-    "CPU(s): 4",
-    "",
-    "| take me | T: 2 ( 9138) P: 0 I:1000 C: 9 Min: 5 Act: 11 Avg: 11 Max: 21205 |",
-    "T: 3 ( 9139) P: 0",
-];
+const MIXED: &str = include_str!("mixed.txt");
 
 #[test]
 fn every_line_is_looked_at_a_few_times_however_long_the_text_is() {
-    let text: String = MIXED.iter().cycle().take(MIXED.len() * 500).flat_map(|line| [*line, "\n"]).collect();
+    let text = MIXED.repeat(500);
     let bytes = text.len();
     let _ = import(&[text.into_bytes()], Split::Hosts);
     let looked_at = LOOKED_AT.with(Cell::get);
@@ -260,19 +214,14 @@ fn check(imported: &Imported, lines: &[usize]) {
     for count in [counts.packages, counts.cores, counts.nodes, counts.cpus_present, counts.cpus_online] {
         assert!(count.is_none_or(|count| (1..=65_536).contains(&count)), "{counts:?}");
     }
-    for hz in [
-        imported.machine.processor.max_hz,
-        imported.machine.processor.min_hz,
-        imported.machine.processor.base_hz,
-    ] {
+    let processor = &imported.machine.processor;
+    for hz in [processor.max_hz, processor.min_hz, processor.base_hz] {
         assert!(hz.is_none_or(|hz| (1_000_000..=10_000_000_000).contains(&hz)), "{hz:?}");
     }
     for device in &imported.machine.memory_devices {
         for speed in [device.rated_mt_s, device.configured_mt_s] {
-            assert!(
-                speed.is_none_or(|speed| (10..=40_000).contains(&speed) && speed != 32_768),
-                "{device:?}"
-            );
+            let fits = |speed: u32| (10..=40_000).contains(&speed) && speed != 32_768;
+            assert!(speed.is_none_or(fits), "{device:?}");
         }
     }
     let empty = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());

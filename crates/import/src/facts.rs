@@ -62,33 +62,19 @@ pub(crate) struct Facts {
 
 /// The values of lscpu's list, as named in `labels.txt`.
 pub(crate) mod key {
-    pub(crate) const ADDRESS_SIZES: &str = "address_sizes";
     pub(crate) const ARCHITECTURE: &str = "architecture";
-    pub(crate) const BOOST: &str = "boost";
     pub(crate) const CACHE: &str = "cache";
-    pub(crate) const CLUSTERS: &str = "clusters";
-    pub(crate) const CORES_PER_CLUSTER: &str = "cores_per_cluster";
     pub(crate) const CORES_PER_SOCKET: &str = "cores_per_socket";
     pub(crate) const CPUS: &str = "cpus";
-    pub(crate) const FAMILY: &str = "family";
-    pub(crate) const FIRMWARE_NAME: &str = "firmware_name";
     pub(crate) const FLAGS: &str = "flags";
-    pub(crate) const HYPERVISOR: &str = "hypervisor";
-    pub(crate) const MAX_MHZ: &str = "max_mhz";
-    pub(crate) const MHZ: &str = "mhz";
-    pub(crate) const MIN_MHZ: &str = "min_mhz";
-    pub(crate) const MODEL: &str = "model";
     pub(crate) const MODEL_NAME: &str = "model_name";
     pub(crate) const NODES: &str = "nodes";
     pub(crate) const NODE_CPUS: &str = "node_cpus";
     pub(crate) const OFFLINE: &str = "offline";
     pub(crate) const ONLINE: &str = "online";
-    pub(crate) const OP_MODES: &str = "op_modes";
     pub(crate) const SOCKETS: &str = "sockets";
-    pub(crate) const STEPPING: &str = "stepping";
     pub(crate) const THREADS_PER_CORE: &str = "threads_per_core";
     pub(crate) const VENDOR: &str = "vendor";
-    pub(crate) const VULNERABILITY: &str = "vulnerability";
 }
 
 /// The values of a machine or a kind of core in lscpu's list, by [`key`]: clocks in Hz, switches as 0 and 1.

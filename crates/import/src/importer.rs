@@ -203,18 +203,14 @@ impl Importer {
         let begins_fence =
             std::mem::replace(&mut self.begins_fence, line.kind == Kind::Frame && !line.in_fence);
         let known = match line.kind {
-            Kind::Unreadable => {
+            Kind::Unreadable | Kind::Frame => {
                 self.close();
-                false
-            }
-            Kind::Frame => {
-                self.close();
-                true
+                line.kind == Kind::Frame
             }
             // An output that began with a table's header continues in its rows.
             Kind::Ruler => true,
             // Try a row first without its first cell, then as a whole.
-            Kind::Row if self.mapped(line) => true,
+            Kind::Row if self.mapped(plain, line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {
                 self.plain(plain, line.in_fence)
@@ -243,16 +239,11 @@ impl Importer {
     }
 
     /// Whether a line is a table row that was read according to the user's description.
-    fn mapped(&mut self, line: &Cleaned) -> bool {
-        if line.kind == Kind::Ruler || self.tables.is_empty() {
+    fn mapped(&mut self, plain: Line, line: &Cleaned) -> bool {
+        if self.table_head.is_empty() {
+            self.table_head.clone_from(&line.cells);
             return false;
         }
-        let row = std::mem::replace(&mut self.table_head, line.cells.clone());
-        if row.is_empty() {
-            return false;
-        }
-        // The head stays until the table ends.
-        self.table_head = row;
         let of_table = |table: &Table| table.figures(&self.table_head, &line.cells, &self.heading);
         let figures: Vec<_> = self.tables.iter().flat_map(of_table).collect();
         let taken = !figures.is_empty();
@@ -261,17 +252,12 @@ impl Importer {
             let section = self.sections.enter_named(machine.as_deref());
             let section = self.sections.get(section);
             let mut sink = Sink::new(&mut section.draft, tool, &self.text);
-            published::take_figure(
-                metric,
-                &figure,
-                Line { number: line.number, text: &line.text },
-                &mut sink,
-            );
+            published::take(metric, published::parse_figure(metric, &figure), plain, &mut sink);
             let taken = sink.taken;
             match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
-                Some(last) => (last.lines.1, last.taken) = (line.number, last.taken + taken),
+                Some(last) => (last.lines.1, last.taken) = (plain.number, last.taken + taken),
                 None => {
-                    section.outputs.push(Output { taken, ..output(tool, &self.text, line.number, None) });
+                    section.outputs.push(Output { taken, ..output(tool, &self.text, plain.number, None) })
                 }
             }
         }

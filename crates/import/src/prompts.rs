@@ -44,17 +44,15 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let timed = text.get(2..3) == Some(":") || text.starts_with('[') && text.get(3..4) == Some(":");
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
     let host = split_host(text).or_else(|| split_host(rest).filter(|_| timed));
-    if let Some((host, folder, command)) = host.or_else(|| before_command(text)) {
-        return Some(Mark::Prompt { host, folder, command });
-    }
-    if let Some(command) = bare_prompt(text) {
-        return Some(Mark::Prompt { host: None, folder: None, command });
-    }
+    let bare = || Some((None, None, bare_prompt(text)?));
     // Ansible's line above what a host printed.
-    if let Some((host, _)) = text.strip_suffix(">>").and_then(|front| front.split_once(" | "))
-        && is_user(&host.replace(['[', ']', ','], ""))
-    {
-        return Some(Mark::Prompt { host: Some(host), folder: None, command: "" });
+    let ansible = || {
+        let (host, _) = text.strip_suffix(">>")?.split_once(" | ")?;
+        is_user(&host.replace(['[', ']', ','], "")).then_some((Some(host), None, ""))
+    };
+    let prompt = host.or_else(|| before_command(text)).or_else(bare).or_else(ansible);
+    if let Some((host, folder, command)) = prompt {
+        return Some(Mark::Prompt { host, folder, command });
     }
     // `set -x`.
     if let Some(command) = text.strip_prefix('+').map(|rest| rest.trim_start_matches('+').trim_start())

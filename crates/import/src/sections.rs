@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use record::import::{NotUnderstood, Origin, Output};
+use record::import::{NotUnderstood, Output};
 use record::{Measurement, detail, metrics};
 
 use crate::facts::key;
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
-use crate::line::{Line, quote};
-use crate::sink::Draft;
+use crate::line::Line;
+use crate::sink::{Draft, origin};
 use crate::split::Split;
 
 /// The data of one machine so far.
@@ -306,12 +306,7 @@ fn split_words(name: &str) -> Vec<String> {
 pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
-        lines.examples.push(Origin {
-            tool: String::new(),
-            text: text.to_owned(),
-            line: line.number,
-            says: quote(line.text).to_owned(),
-        });
+        lines.examples.push(origin("", text, line));
     }
 }
 /// The source of a result combined from two lines.

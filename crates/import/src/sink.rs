@@ -76,6 +76,12 @@ impl Draft {
     }
 }
 
+/// Where a line stood, and what it says.
+pub(crate) fn origin(tool: &str, text: &str, line: Line) -> Origin {
+    let says = quote(line.text).to_owned();
+    Origin { tool: tool.to_owned(), text: text.to_owned(), line: line.number, says }
+}
+
 /// Concatenates two lists.
 fn joined<T, L: Extend<T> + IntoIterator<Item = T>>(mut mine: L, more: L) -> L {
     mine.extend(more);
@@ -142,58 +148,44 @@ impl<'a> Sink<'a> {
 
     /// The origin of the content of `line`.
     pub(crate) fn origin(&self, line: Line) -> Origin {
-        Origin {
-            tool: self.tool.to_owned(),
-            text: self.text.to_owned(),
-            line: line.number,
-            says: quote(line.text).to_owned(),
-        }
+        origin(self.tool, self.text, line)
     }
 
     /// Adds a result from `line`. It is withheld if it is not finite or outside the physical bounds of its metric.
-    pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
-        let value = measurement.value();
-        let bounds = measurement.metric.definition().map(|metric| metric.plausible);
-        let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
-        if plausible {
-            measurement.origin = Some(self.origin(line));
-            if let Some(under) =
-                self.under.as_ref().filter(|_| measurement.labels.get(Label::Workload).is_some())
-            {
-                measurement.detail.set(detail::RUN_UNDER, under.as_str());
-            }
-            if let Some(threads) = self.threads.filter(|_| measurement.metric == metrics::WORKLOAD_THROUGHPUT)
-            {
-                add_key(&mut measurement, Label::Threads, threads.into(), self.tool);
-            }
-            if let Some(note) = self.note.as_ref().filter(|_| measurement.detail.get(detail::NOTE).is_none())
-            {
-                measurement.detail.set(detail::NOTE, note.as_str());
-            }
-            self.draft.measurements.push(measurement);
-            self.taken += 1;
-        } else {
-            let unit = measurement.unit;
-            self.withhold(measurement.metric, format!("{value} {unit} is physically impossible"), line);
+    pub(crate) fn add_figure(&mut self, mut m: Measurement, line: Line) {
+        let value = m.value();
+        let bounds = m.metric.definition().map(|metric| metric.plausible);
+        if !value.is_finite() || bounds.is_some_and(|(low, high)| !(low..=high).contains(&value)) {
+            return self.withhold(m.metric, format!("{value} {} is physically impossible", m.unit), line);
         }
+        m.origin = Some(self.origin(line));
+        if let Some(under) = self.under.as_deref().filter(|_| m.labels.get(Label::Workload).is_some()) {
+            m.detail.set(detail::RUN_UNDER, under);
+        }
+        if let Some(threads) = self.threads.filter(|_| m.metric == metrics::WORKLOAD_THROUGHPUT) {
+            add_key(&mut m, Label::Threads, threads.into(), self.tool);
+        }
+        if let Some(note) = self.note.as_deref().filter(|_| m.detail.get(detail::NOTE).is_none()) {
+            m.detail.set(detail::NOTE, note);
+        }
+        self.draft.measurements.push(m);
+        self.taken += 1;
     }
 
     /// An impossible value: its text is saved, but it is not used as a value.
-    pub(crate) fn withhold(&mut self, what: impl Into<String>, why: String, line: Line) {
-        let origin = self.origin(line);
-        self.withhold_at(what, why, origin);
+    pub(crate) fn withhold(&mut self, what: impl Into<String>, why: impl Into<String>, line: Line) {
+        self.withhold_at(what, why, self.origin(line));
     }
 
     /// Like [`Sink::withhold`], for an earlier line.
-    pub(crate) fn withhold_at(&mut self, what: impl Into<String>, why: String, origin: Origin) {
-        self.draft.withheld.push(Withheld { what: what.into(), why, origin });
+    pub(crate) fn withhold_at(&mut self, what: impl Into<String>, why: impl Into<String>, origin: Origin) {
+        self.draft.withheld.push(Withheld { what: what.into(), why: why.into(), origin });
     }
 
     /// Notes `line` as the source of the part of the inventory at `path` (`machine.processor.model_name`); the value
     /// itself goes into `draft.machine`.
     pub(crate) fn note(&mut self, path: impl Into<String>, line: Line) {
-        let origin = self.origin(line);
-        self.note_at(path, origin);
+        self.note_at(path, self.origin(line));
     }
 
     /// Like [`Sink::note`], for an earlier line.

@@ -50,12 +50,12 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     for kind in &lscpu.kinds {
         // A single kind of core spread over clusters has no packages (Arm without firmware tables).
         let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
-            .or_else(|| product(kind, key::CORES_PER_CLUSTER, key::CLUSTERS));
+            .or_else(|| product(kind, "cores_per_cluster", "clusters"));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
     }
     if let [kind] = lscpu.kinds.as_slice() {
         counts.packages = kind.count(key::SOCKETS).or(counts.packages);
-        counts.clusters = kind.count(key::CLUSTERS).or(counts.clusters);
+        counts.clusters = kind.count("clusters").or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     if lscpu.kinds.len() > 1 {
@@ -266,14 +266,8 @@ fn nodes(
     }
     if machine.cpus.is_empty() {
         // Only numactl lists the CPUs.
-        let cpu = |(id, node): (&u32, &u32)| Cpu {
-            id: *id,
-            online: true,
-            allowed: true,
-            node: Some(*node),
-            ..Cpu::default()
-        };
-        machine.cpus = by_cpu.iter().map(cpu).collect();
+        let cpu = |(id, node)| Cpu { id, online: true, allowed: true, node: Some(node), ..Cpu::default() };
+        machine.cpus = by_cpu.into_iter().map(cpu).collect();
     } else {
         within(lscpu, numactl, machine, contradictions);
     }

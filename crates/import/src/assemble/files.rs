@@ -5,7 +5,8 @@ use record::{Machine, Snapshot, Text, text};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Clash, Error};
+use super::merge::several;
+use crate::error::Error;
 use crate::facts::{Facts, Lscpu, key};
 use crate::sink::fill;
 
@@ -17,7 +18,7 @@ pub(super) fn read(
     state: &mut Snapshot,
 ) -> Result<Vec<(String, Origin)>, Error> {
     if let Some(clash) = &facts.clash {
-        return Err(Error::SeveralMachines(Clash::Lines(Box::new(clash.clone()))));
+        return Err(several(&clash[0], &clash[1]));
     }
     let mut stood: Vec<(String, Origin)> = Vec::new();
     let notes = std::mem::take(&mut machine.notes);
@@ -26,7 +27,7 @@ pub(super) fn read(
     }
     machine.notes = notes;
     for (kind, (count, reason)) in &facts.log {
-        machine.notes.push(logged(kind, *count, reason.value.trim()));
+        machine.notes.push(logged(kind, *count, reason.value.trim().to_owned()));
         stood.push((format!("machine.notes[{}]", machine.notes.len() - 1), reason.origin.clone()));
     }
     Ok(stood)
@@ -56,8 +57,7 @@ fn files(
         && machine.architecture == "x86_64"
         && listed.value.split_whitespace().ne(name.split_whitespace())
     {
-        let both = Box::new([listed.origin.clone(), file.origin.clone()]);
-        return Err(Error::SeveralMachines(Clash::Lines(both)));
+        return Err(several(&listed.origin, &file.origin));
     }
     // Prefer the more detailed of two lists.
     if !machine.caches.is_empty() {
@@ -91,13 +91,9 @@ fn filled<T: Clone + Serialize + DeserializeOwned>(mine: &T, others: &T) -> T {
 }
 
 /// The meaning of lines of one kind in the kernel's log.
-fn logged(kind: &str, count: u64, reason: &str) -> Text {
+fn logged(kind: &str, count: u64, reason: String) -> Text {
     match kind {
-        "tsc-unstable" => text!(
-            "tsc-unstable",
-            "the kernel marked the TSC as unstable: {reason}",
-            reason = reason.to_owned()
-        ),
+        "tsc-unstable" => text!("tsc-unstable", "the kernel marked the TSC as unstable: {reason}", reason),
         "machine-check" => text!("machine-check", "machine checks in the kernel log: {count}", count),
         "memory-corrected" => {
             text!("memory-corrected", "kernel log lines with corrected memory errors: {count}", count)
@@ -105,6 +101,6 @@ fn logged(kind: &str, count: u64, reason: &str) -> Text {
         "memory-uncorrected" => {
             text!("memory-uncorrected", "kernel log lines with uncorrected memory errors: {count}", count)
         }
-        _ => text!("numa-off", "the kernel does not use NUMA: {reason}", reason = reason.to_owned()),
+        _ => text!("numa-off", "the kernel does not use NUMA: {reason}", reason),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             same(both(key), String::eq)?;
         }
         for (one, other) in merged.kinds.iter().zip(&next.kinds) {
-            for key in [key::MODEL_NAME, key::FAMILY, key::MODEL, key::SOCKETS, key::CORES_PER_SOCKET] {
+            for key in [key::MODEL_NAME, "family", "model", key::SOCKETS, key::CORES_PER_SOCKET] {
                 same((one.get(key), other.get(key)), String::eq)?;
             }
         }
@@ -89,7 +89,7 @@ fn same<T>(
     }
 }
 
-fn several(one: &Origin, other: &Origin) -> Error {
+pub(super) fn several(one: &Origin, other: &Origin) -> Error {
     Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 

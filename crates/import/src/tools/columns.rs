@@ -132,12 +132,9 @@ impl Reader for ColumnsReader {
         }
         if self.columns.is_empty() {
             // turbostat's description of the processor before its table.
-            words
-                .first()
-                .filter(|word| **word == "turbostat")
-                .and(words.get(2))
-                .into_iter()
-                .for_each(|version| sink.version(version));
+            if let ["turbostat", _, version, ..] = words[..] {
+                sink.version(version);
+            }
             return Fit::Taken;
         }
         let last = self.columns.iter().rposition(|column| scan::is_one_of(column, IDS));

@@ -127,19 +127,14 @@ impl Reader for CsvReader {
                 parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)
             })
         };
-        let (Some(command), Some(median)) = (
-            cells.first().filter(|command| !command.is_empty()),
-            number(["median", "time_wall_clock_median"]),
-        ) else {
-            return Fit::Over;
-        };
-        sink.add_figure(
-            time(command, None, median)
-                .with_known_detail(detail::STANDARD_DEVIATION, number(["stddev", "time_wall_clock_stddev"]))
-                .with_known_detail(detail::LEAST, number(["min", "time_wall_clock_min"]))
-                .with_known_detail(detail::MOST, number(["max", "time_wall_clock_max"])),
-            line,
-        );
+        let command = cells.first().filter(|command| !command.is_empty());
+        let median = number(["median", "time_wall_clock_median"]);
+        let Some((command, median)) = command.zip(median) else { return Fit::Over };
+        let m = time(command, None, median)
+            .with_known_detail(detail::STANDARD_DEVIATION, number(["stddev", "time_wall_clock_stddev"]))
+            .with_known_detail(detail::LEAST, number(["min", "time_wall_clock_min"]))
+            .with_known_detail(detail::MOST, number(["max", "time_wall_clock_max"]));
+        sink.add_figure(m, line);
         let cpu = [number(["user", "time_user_mean"]), number(["system", "time_system_mean"])];
         add_cpu_time(command, cpu, line, sink);
         Fit::Taken

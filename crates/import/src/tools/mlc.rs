@@ -124,7 +124,7 @@ impl MlcReader {
         };
         (self.has_rows, self.begun) = (true, true);
         if self.in_second {
-            let why = "a second table under one heading: the meaning of its values is unknown".to_owned();
+            let why = "a second table under one heading: the meaning of its values is unknown";
             sink.withhold(metric, why, line);
             return Some(());
         }
@@ -145,10 +145,8 @@ impl MlcReader {
                     .with_known(Label::Op, op)
             };
             let access = self.random.then_some("random");
-            sink.add_figure(
-                self.figure(metric, place, value).with_known_detail(detail::ACCESS, access),
-                line,
-            );
+            let m = self.figure(metric, place, value).with_known_detail(detail::ACCESS, access);
+            sink.add_figure(m, line);
         }
         Some(())
     }
@@ -236,11 +234,8 @@ impl Reader for MlcReader {
             match cached.filter(|_| m.metric == metrics::MEMORY_BANDWIDTH) {
                 Some(bytes) => {
                     let size = record::units::bytes(bytes);
-                    sink.withhold(
-                        m.metric,
-                        format!("buffers of {size} fit in the caches: this is not memory bandwidth"),
-                        line,
-                    );
+                    let why = format!("buffers of {size} fit in the caches: this is not memory bandwidth");
+                    sink.withhold(m.metric, why, line);
                 }
                 None => sink.add_figure(m, line),
             }

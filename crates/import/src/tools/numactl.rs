@@ -17,10 +17,9 @@ fn node(text: &str) -> Option<u32> {
 fn of_node(text: &str) -> Option<(u32, &str, &str)> {
     let (head, value) = scan::pair(text.strip_prefix("node ")?)?;
     let (id, what) = head.split_once(' ')?;
-    let known = "cpus|size|free|memory";
     // `node 0 cpus(4): 0-3` of --cpu-compress.
     let what = what.split('(').next()?.trim();
-    Some((node(id)?, what, value)).filter(|_| scan::is_one_of(what, known))
+    Some((node(id)?, what, value)).filter(|_| scan::is_one_of(what, "cpus|size|free|memory"))
 }
 
 /// The number of nodes.

@@ -214,10 +214,8 @@ impl SpeedReader {
             "F" => {
                 let rates = figures(3)?;
                 // Each has two decimals; in a cut row the last one or some are missing.
-                let whole = fields
-                    .iter()
-                    .skip(3)
-                    .all(|rate| rate.rsplit_once('.').is_some_and(|(_, digits)| digits.len() == 2));
+                let fits = |rate: &&str| rate.rsplit_once('.').is_some_and(|(_, cents)| cents.len() == 2);
+                let whole = fields.iter().skip(3).all(fits);
                 (whole && rates.len() >= self.sizes.len()).then_some(())?;
                 self.take_row(fields.get(2)?, &rates, line);
             }
@@ -279,12 +277,8 @@ impl SpeedReader {
         let option =
             |name: &'static str| if self.command.has(name) { format!("{name} ") } else { String::new() };
         let evp = if self.evp(name) && !bits { "-evp " } else { "" };
-        format!(
-            "openssl speed {}{}{evp}{}",
-            option("-decrypt"),
-            option("-aead"),
-            canonical.to_ascii_lowercase()
-        )
+        let (decrypt, aead) = (option("-decrypt"), option("-aead"));
+        format!("openssl speed {decrypt}{aead}{evp}{}", canonical.to_ascii_lowercase())
     }
 }
 
@@ -304,7 +298,7 @@ impl Reader for SpeedReader {
                     return Fit::Taken;
                 }
                 _ => {
-                    let why = "the row is wrapped: the meaning of its values is unknown".to_owned();
+                    let why = "the row is wrapped: the meaning of its values is unknown";
                     sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, first.line());
                 }
             }
@@ -327,7 +321,7 @@ impl Reader for SpeedReader {
             // The sum over several processes is in a table after it.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
-                let why = "this may be the result of a single process out of several".to_owned();
+                let why = "this may be the result of a single process out of several";
                 sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line);
             } else if self.machine(&fields, line).is_none() {
                 return Fit::Between;

@@ -49,10 +49,8 @@ impl Reader for PublishedReader {
             add_fact(fact, line, sink);
         } else if let Some(metric) = metrics::find(name) {
             let source = self.source.as_deref().filter(|source| !source.is_empty());
-            match parse_figure(metric, &text[name.len()..]) {
-                Ok(m) => sink.add_figure(m.with_known_detail(detail::PUBLISHED_IN, source), line),
-                Err(why) => sink.withhold(name, why, line),
-            }
+            let m = parse_figure(metric, &text[name.len()..]);
+            take(metric, m.map(|m| m.with_known_detail(detail::PUBLISHED_IN, source)), line, sink);
         } else if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
             // A name similar to a metric's name is a misspelling; anything else is not a metric.
             let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
@@ -79,13 +77,8 @@ pub(super) fn add_fact(text: &str, line: Line, sink: &mut Sink) {
     }
 }
 
-/// A result from a table: value, unit and keys.
-pub(crate) fn take_figure(metric: &'static Definition, text: &str, line: Line, sink: &mut Sink) {
-    take(metric, parse_figure(metric, text), line, sink);
-}
-
 /// The result in a line, or the reason why it is not one.
-pub(super) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: Line, sink: &mut Sink) {
+pub(crate) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: Line, sink: &mut Sink) {
     match figure {
         Ok(m) => sink.add_figure(m, line),
         Err(why) => sink.withhold(metric.name, why, line),
@@ -181,7 +174,7 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
 }
 
 /// The rest of a result's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
-fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, Why> {
+pub(crate) fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Measurement, Why> {
     parse_words(metric, &split_words(rest)?)
 }
 
@@ -217,11 +210,8 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
             key => {
                 let known = metric.keys.iter().find(|known| known.name() == key).ok_or_else(|| {
                     let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
-                    format!(
-                        "{} has no key {key}; it has {}, method, note, doubt",
-                        metric.name,
-                        keys.join(", ")
-                    )
+                    let (name, keys) = (metric.name, keys.join(", "));
+                    format!("{name} has no key {key}; it has {keys}, method, note, doubt")
                 })?;
                 m.labels = m.labels.with_label(*known, parse_label(key, value)?);
             }

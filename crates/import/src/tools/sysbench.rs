@@ -248,7 +248,7 @@ impl Reader for SysbenchReader {
             // Since 1.0 both print their own rate.
             let newer = self.version.as_deref().is_some_and(|version| !version.starts_with("0."));
             if self.test == Some("memory") || self.test == Some("cpu") && newer {
-                let why = "the line with the rate is missing".to_owned();
+                let why = "the line with the rate is missing";
                 return sink.withhold(metrics::WORKLOAD_THROUGHPUT, why, line.line());
             }
             push(&workload, events / seconds, line, "events", Some("events over total time"));

@@ -10,11 +10,7 @@ use crate::reading::*;
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let line = document.first.line();
     let Some(file) = document.value() else {
-        return sink.withhold(
-            metrics::WAKEUP_LATENCY,
-            "the JSON file is truncated or damaged".to_owned(),
-            line,
-        );
+        return sink.withhold(metrics::WAKEUP_LATENCY, "the JSON file is truncated or damaged", line);
     };
     // The colon within the key is rt-tests' own.
     let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);

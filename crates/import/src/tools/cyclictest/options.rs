@@ -39,10 +39,8 @@ impl Options {
         while let Some(word) = words.next() {
             if let Some(long) = word.strip_prefix("--") {
                 let (name, value) = long.split_once('=').unwrap_or((long, ""));
-                scan::renamed(LONG, name)
-                    .unwrap_or_default()
-                    .chars()
-                    .for_each(|letter| options.set(letter, value));
+                let letters = scan::renamed(LONG, name).unwrap_or_default().chars();
+                letters.for_each(|letter| options.set(letter, value));
                 continue;
             }
             let Some(cluster) = word.strip_prefix('-') else { continue };

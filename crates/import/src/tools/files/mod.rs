@@ -93,8 +93,8 @@ impl Found {
         for (path, (mut text, line)) in self.0 {
             if let Some(fact) = path.strip_prefix("machine:") {
                 if text.trim_end().contains('\n') {
-                    let why = "the list is wrapped over several lines".to_owned();
-                    sink.withhold(format!("machine.{fact}"), why, line.line());
+                    let what = format!("machine.{fact}");
+                    sink.withhold(what, "the list is wrapped over several lines", line.line());
                 } else {
                     published::add_fact(&format!("{fact} = {text}"), line.line(), sink);
                 }
@@ -115,7 +115,7 @@ impl Found {
                 false => path,
             };
             if path.ends_with("/no_turbo") && text.lines().nth(1).is_some() {
-                let why = "turbo is off on some CPUs and on on others".to_owned();
+                let why = "turbo is off on some CPUs and on on others";
                 sink.withhold("conditions.before.boost", why, line.line());
                 continue;
             }
@@ -253,9 +253,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
 
 /// The directory of the files that a command prints with their names, as specified in the command.
 fn named_from(command: Option<&Command>) -> String {
-    let names = |command: &&Command| {
-        command.text.contains("grep") || command.text.contains("head") || command.text.contains("tail")
-    };
+    let names = |command: &&Command| ["grep", "head", "tail"].iter().any(|name| command.text.contains(name));
     let folder = command.filter(names).map(|command| folder_after(&command.folder, &command.text));
     folder.filter(|folder| scan::begins(folder, "/sys|/proc")).unwrap_or_default()
 }
@@ -281,10 +279,8 @@ fn asked(command: &Command) -> VecDeque<String> {
         |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'o', 'l', 'L']);
     let is_kept = |stage: &str| {
         let mut words = stage.split_whitespace();
-        words
-            .next()
-            .is_some_and(|name| scan::is_one_of(name, "grep|egrep|head|tail|sort|uniq|less|more|cat|tee"))
-            && !words.any(counts)
+        let name = words.next().unwrap_or_default();
+        scan::is_one_of(name, "grep|egrep|head|tail|sort|uniq|less|more|cat|tee") && !words.any(counts)
     };
     let mut paths = VecDeque::new();
     for part in first.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {

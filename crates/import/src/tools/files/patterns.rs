@@ -108,15 +108,8 @@ fn pattern(line: &'static str) -> Pattern {
         Some(Part::Words(words)) => words.bytes().next(),
         _ => None,
     };
-    Pattern {
-        opens,
-        counts,
-        command: command.split_whitespace().collect(),
-        parts,
-        first,
-        files,
-        figures: figures.collect(),
-    }
+    let (command, figures) = (command.split_whitespace().collect(), figures.collect());
+    Pattern { opens, counts, command, parts, first, files, figures }
 }
 
 /// The text before the first placeholder of a template, the placeholder, and the text after it.
@@ -335,16 +328,9 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
             let known = &all()[AT];
             let makes = !known.figures.is_empty() || !known.programs.is_empty();
             let values = if makes { of_command(command, &known.programs) } else { Values::new() };
-            let (command, found, seen) = (command.cloned(), Found::default(), BTreeMap::new());
-            Box::new(PatternReader {
-                known,
-                command,
-                values,
-                counted: None,
-                found,
-                seen,
-                made: HashSet::new(),
-            })
+            let (command, counted) = (command.cloned(), None);
+            let (found, seen, made) = Default::default();
+            Box::new(PatternReader { known, command, values, counted, found, seen, made })
         },
     }
 }
@@ -449,21 +435,13 @@ impl Reader for PatternReader {
         std::mem::take(&mut self.found).hand_over(sink);
         let under = self.values.remove("under").flatten();
         sink.under = sink.under.take().or(under);
-        let mut figures: Vec<(&PendingLine, &Figure)> = self
-            .known
-            .figures
-            .iter()
-            .filter_map(|figure| Some((self.seen.get(figure.value())?, figure)))
-            .collect();
+        let seen = |figure: &'static Figure| Some((self.seen.get(figure.value())?, figure));
+        let mut figures: Vec<_> = self.known.figures.iter().filter_map(seen).collect();
         figures.sort_by_key(|(line, _)| line.line().number);
         for (line, figure) in figures {
             if let Some(Ok(words)) = figure.fill(&self.values) {
-                published::take(
-                    figure.metric,
-                    published::parse_words(figure.metric, &words),
-                    line.line(),
-                    sink,
-                );
+                let m = published::parse_words(figure.metric, &words);
+                published::take(figure.metric, m, line.line(), sink);
             }
         }
     }

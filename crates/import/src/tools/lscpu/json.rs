@@ -32,8 +32,8 @@ impl Reader for JsonReader {
 
     fn end(&mut self, sink: &mut Sink) {
         let Some(Value::Array(entries)) = self.0.value() else {
-            let why = "the lscpu JSON is truncated or damaged".to_owned();
-            return sink.withhold("machine", why, self.0.first.line());
+            let line = self.0.first.line();
+            return sink.withhold("machine", "the lscpu JSON is truncated or damaged", line);
         };
         let mut fields = Vec::new();
         flatten(&entries, 0, &mut fields);

@@ -18,9 +18,7 @@ use crate::reading::*;
 pub(super) const LSCPU: Tool = Tool {
     name: "lscpu",
     opens,
-    reader: |command| {
-        Box::new(ListReader { list: List::default(), flags: false, asked: is_asked(command), first: None })
-    },
+    reader: |command| Box::new(ListReader { asked: is_asked(command), ..ListReader::default() }),
 };
 
 /// Whether a cell of a table is one of its labels, and no column of another table.
@@ -43,11 +41,12 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         {
             value.starts_with(|c: char| c.is_ascii_digit())
         }
-        key::OP_MODES => value.contains("bit"),
+        "op_modes" => value.contains("bit"),
         _ => is_asked(command),
     }
 }
 
+#[derive(Default)]
 struct ListReader {
     list: List,
     /// Whether the previous line contained flags, which continue if a terminal or a mail program wrapped them.

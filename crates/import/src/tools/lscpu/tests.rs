@@ -21,7 +21,7 @@ fn every_label_of_every_language_means_one_thing() {
         let (shown, part) = match key {
             key::NODE_CPUS => (text.replace("%d", "3"), "3"),
             key::CACHE => (text.replace("%s", "L1d"), "L1d"),
-            key::VULNERABILITY => (text.replace("%s", "Meltdown"), "Meltdown"),
+            "vulnerability" => (text.replace("%s", "Meltdown"), "Meltdown"),
             _ => (text.to_owned(), ""),
         };
         assert_eq!(find_label(&shown), Some(Label { key, part, text: &shown }), "{shown}");
@@ -46,7 +46,7 @@ fn a_list_in_any_language_gives_the_same_machine() {
             label(key::SOCKETS),
             label(key::VENDOR),
             label(key::MODEL_NAME),
-            label(key::MAX_MHZ),
+            label("max_mhz"),
             label(key::NODE_CPUS).replace("%d", "0"),
         );
         let machine = import(&text).machine;

@@ -58,7 +58,6 @@ impl List {
         let none = value.is_empty() || value == "-";
         self.begun |= !none;
         self.masks |= label.key.ends_with("_mask");
-        let counts = matches!(label.key, key::CORES_PER_SOCKET | key::CORES_PER_CLUSTER);
         let result = match label.key {
             // Another kind of core, which the kernel cannot name.
             key::MODEL_NAME if value == "-" && self.counted => {
@@ -70,27 +69,24 @@ impl List {
             key::NODE_CPUS => self.node(label.part, value, line, sink),
             _ if none => Ok(()),
             key::CACHE => self.cache(label.part, value, line, sink),
-            key::VULNERABILITY => {
+            "vulnerability" => {
                 let name = label.part.to_lowercase().replace(' ', "_");
                 let text = machine::text::clean_to(value, 1000);
                 let fact = sink.fact(format!("machine.kernel.mitigations.{name}"), text, line);
                 self.output.vulnerabilities.insert(name, fact);
                 Ok(())
             }
-            key => match form_of(key) {
-                Some([of, how, path]) => match read(how, value) {
-                    Ok(Some(datum)) => {
-                        let fact = sink.fact(path, datum, line);
-                        self.put(key, of == "kind", how == "cpus" || how.starts_with("count"), fact, sink);
-                        Ok(())
-                    }
-                    Ok(None) => Ok(()),
-                    Err(why) => Err((path.to_owned(), why)),
-                },
-                None => Ok(()),
+            key => match form_of(key).map(|[of, how, path]| (of, how, path, read(how, value))) {
+                Some((of, how, path, Ok(Some(datum)))) => {
+                    let fact = sink.fact(path, datum, line);
+                    self.put(key, of == "kind", how == "cpus" || how.starts_with("count"), fact, sink);
+                    Ok(())
+                }
+                Some((.., path, Err(why))) => Err((path.to_owned(), why)),
+                _ => Ok(()),
             },
         };
-        self.counted |= counts;
+        self.counted |= matches!(label.key, key::CORES_PER_SOCKET | "cores_per_cluster");
         if let Err((path, why)) = result {
             sink.withhold(&path, why, line);
         }

@@ -176,8 +176,7 @@ impl Counts {
         let (slots, missing): (Vec<Slot>, Vec<Slot>) = counted.partition(|slot| Some(slot.seen.0) == most);
         for slot in missing {
             let what = format!("counter.count {}", slot.event.plain());
-            let why = "the line is missing in some intervals".to_owned();
-            sink.withhold(&what, why, slot.line.line());
+            sink.withhold(what, "the line is missing in some intervals", slot.line.line());
         }
         let slots = with_sums(slots);
         // An event counted in several modes keeps its mode in its name.
@@ -189,8 +188,7 @@ impl Counts {
             let line = slot.line.line();
             if slot.is_unseen() {
                 let what = format!("counter.count {}", slot.event.plain());
-                let why = "perf prints 0 if it cannot count this event".to_owned();
-                sink.withhold(&what, why, line);
+                sink.withhold(what, "perf prints 0 if it cannot count this event", line);
                 continue;
             }
             sink.add_figure(slot.count(modes[&slot.of()] > 1, run), line);
@@ -279,11 +277,8 @@ impl Slot {
             }
             Some(percent) => {
                 let what = format!("counter.count {} coverage", self.event.plain());
-                sink.withhold(
-                    &what,
-                    format!("counted for {percent} % of the time, which is impossible"),
-                    line,
-                );
+                let why = format!("counted for {percent} % of the time, which is impossible");
+                sink.withhold(what, why, line);
                 self.impossible = true;
             }
             None => {}

@@ -86,8 +86,7 @@ impl Shares {
         let fits = !self.columns.is_empty() && self.all.len() < MOST;
         let Some((shares, of_a_part)) = row(text, self.columns.len()).filter(|_| fits) else { return false };
         if of_a_part {
-            let why = "it covers a group of CPUs or an interval".to_owned();
-            sink.withhold(metrics::COUNTER_SHARE, why, line);
+            sink.withhold(metrics::COUNTER_SHARE, "it covers a group of CPUs or an interval", line);
         } else {
             let columns = self.columns.iter().zip(shares);
             self.all.extend(columns.map(|(category, share)| (*category, share, line.into())));
@@ -103,8 +102,7 @@ impl Shares {
         }
         let Some((category, share)) = share(text).filter(|_| self.all.len() < MOST) else { return false };
         if self.of_a_kind {
-            let why = "covers only one of several core types".to_owned();
-            sink.withhold(metrics::COUNTER_SHARE, why, line);
+            sink.withhold(metrics::COUNTER_SHARE, "covers only one of several core types", line);
         } else {
             self.all.push((category, share, line.into()));
         }
