@@ -44,8 +44,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             .coverage
             .iter()
             .any(|entry| entry.topic() == "smt-yield" && entry.state == State::Impossible);
-        verdicts
-            .hold(impossible, "without siblings, the coverage reports this", || "nothing of it".to_owned());
+        verdicts.hold(impossible, "without siblings, the coverage says so", || "nothing of it".to_owned());
         return;
     }
     verdicts.hold(!cores.is_empty(), "the SMT yield of a core is reported", || "none".to_owned());
