@@ -113,7 +113,7 @@ mod tests {
         assert!(
             found(&[(0, 1, 0), (0, 2, 0), (1, 2, 0), (0, 3, 0)]).contains("no other pair: found [(0, 3)]")
         );
-        assert!(found(&[(0, 1, 0), (0, 2, 1), (1, 2, 0)]).contains("line of CPUs (0, 2) lay"));
+        assert!(found(&[(0, 1, 0), (0, 2, 1), (1, 2, 0)]).contains("nodes of the line of CPUs (0, 2)"));
         assert!(found(&[(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]).contains("occur once: found twice"));
     }
 

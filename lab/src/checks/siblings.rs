@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn without_siblings_there_is_no_yield_and_the_coverage_says_why() {
         let silent = found(&[], 1);
-        assert!(silent.contains("the coverage reports this"), "{silent}");
+        assert!(silent.contains("the coverage says so"), "{silent}");
         let mut reported = record(Vec::new());
         reported.coverage.push(Coverage::impossible("smt-yield", "no core has two siblings"));
         assert_eq!(wrong(|verdicts| check(&shape("", 1), &reported, verdicts)), "");
