@@ -81,9 +81,7 @@ pub fn release(kernel: &Path) -> Result<&str, Failure> {
     let name = kernel.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_prefix("vmlinuz-")).ok_or_else(|| {
         let shown = kernel.display();
-        Failure::Usage(format!(
-            "{shown}: the file name must contain the release, as in vmlinuz-6.1.0-56-amd64"
-        ))
+        Failure::Usage(format!("{shown}: the name must contain the release, as in vmlinuz-6.1.0-56-amd64"))
     })
 }
 

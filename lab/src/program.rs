@@ -64,9 +64,7 @@ fn check(elf: &[u8], architecture: Architecture) -> Result<(), String> {
         Some((machine, _)) if machine != elf_machine(architecture) => {
             Err(format!("is not a program for {}", architecture.name()))
         }
-        Some((_, true)) => {
-            Err("needs libraries that the machine does not have; build it statically".to_owned())
-        }
+        Some((_, true)) => Err("needs libraries, which the machine lacks; build it statically".to_owned()),
         Some((_, false)) => Ok(()),
     }
 }

@@ -64,9 +64,7 @@ pub fn kernel_parameters(shape: &Shape, arguments: &[String]) -> Result<String, 
     }
     if line.len() > MOST_PARAMETERS {
         let many = line.len();
-        return Err(format!(
-            "the arguments need {many} characters, but the kernel accepts {MOST_PARAMETERS}"
-        ));
+        return Err(format!("the arguments need {many} characters; the kernel accepts {MOST_PARAMETERS}"));
     }
     Ok(line)
 }

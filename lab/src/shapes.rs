@@ -31,9 +31,8 @@ pub fn all() -> Result<Vec<Shape>, Failure> {
 }
 
 fn names() -> Result<Vec<String>, Failure> {
-    let entries = std::fs::read_dir(FOLDER).map_err(|error| {
-        Failure::Cannot(format!("{FOLDER}: {error}; build the lab in the tree that contains its shapes"))
-    })?;
+    let entries = std::fs::read_dir(FOLDER)
+        .map_err(|error| Failure::Cannot(format!("{FOLDER}: {error}; build the lab where its shapes are")))?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut names: Vec<String> = paths
         .filter(|path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml"))

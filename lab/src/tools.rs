@@ -74,9 +74,7 @@ fn search_path() -> Vec<PathBuf> {
 /// A program on the search path, without links.
 fn on_path(name: &str) -> Result<PathBuf, Failure> {
     let found = search_path().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-    let found = found.ok_or_else(|| {
-        Failure::Cannot(format!("{name} is not installed, but needed for building modules"))
-    })?;
+    let found = found.ok_or_else(|| Failure::Cannot(format!("{name} is not installed; modules need it")))?;
     fs::canonicalize(&found).map_err(Failure::of_path(&found))
 }
 

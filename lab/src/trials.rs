@@ -36,10 +36,7 @@ pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failur
 /// Runs an example of one of linespeed's crates in the machine; the last line of its output is the result.
 fn try_example(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let [of_crate, name, arguments @ ..] = shape.check.trial.as_slice() else {
-        return Err(Failure::Cannot(format!(
-            "{}: a trial consists of a crate and one of its examples",
-            shape.name
-        )));
+        return Err(Failure::Cannot(format!("{}: a trial needs a crate and its example", shape.name)));
     };
     let example = find_example(&program_of(shape, parts)?, of_crate, name)?;
     let command = [&[format!("/bin/{name}")], arguments].concat();

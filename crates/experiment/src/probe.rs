@@ -201,9 +201,7 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => {
-            Some(text!("the command already has huge pages: transparent_hugepage is always"))
-        }
+        Some(("always", _)) => Some(text!("it already has huge pages: transparent_hugepage is always")),
         _ => Some(text!("transparent huge pages are off, or not supported by this kernel")),
     }
 }

@@ -58,7 +58,9 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         })
         .collect();
     for node in &mut machine.nodes {
-        node.distances = distances_of(root, node.id, ids.len(), &mut notes);
+        let path = format!("{NODES}/node{}/distance", node.id);
+        let row = notes.read(root, &path, |text| distances(text).filter(|row| row.len() == ids.len()));
+        node.distances = row.unwrap_or_default();
     }
     if machine.nodes.is_empty() && !online.is_empty() {
         machine.nodes.push(Node {
@@ -194,12 +196,6 @@ fn access(root: &Root, id: u32) -> Option<Access> {
         (access != Access::default()).then_some(access)
     };
     class(1).or_else(|| class(0))
-}
-
-/// The distances to all nodes in order; empty unless there is one for each of them.
-fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u32> {
-    let path = format!("{NODES}/node{id}/distance");
-    notes.read(root, &path, |text| distances(text).filter(|row| row.len() == nodes)).unwrap_or_default()
 }
 
 fn distances(text: &str) -> Option<Vec<u32>> {

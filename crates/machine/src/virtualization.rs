@@ -70,21 +70,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
 
 /// The hypervisor from the names in virtual firmware; `none` on a physical machine.
 fn from_firmware(root: &Root) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 9] = [
-        (
-            "kvm",
-            "KVM|OpenStack|KubeVirt|oVirt|RHEV Hypervisor|Nutanix AHV|Google Compute Engine|\
-             Alibaba Cloud ECS|Tencent Cloud|CVM|DigitalOcean|Hetzner|Firecracker|Cloud Hypervisor",
-        ),
-        ("vmware", "VMware|VMW"),
-        ("virtualbox", "innotek GmbH|VirtualBox"),
-        ("xen", "Xen"),
-        ("parallels", "Parallels"),
-        ("bhyve", "BHYVE"),
-        ("apple", "Apple Virtualization"),
-        ("bochs", "Bochs"),
-        ("qemu", "QEMU"),
-    ];
+    const NAMES: &str = include_str!("hypervisors.txt");
     let file = |name: &str| root.text(&format!("{DMI}/{name}")).unwrap_or_default();
     let (vendor, product) = (file("sys_vendor"), file("product_name"));
     if vendor.is_empty() && product.is_empty() {
@@ -102,10 +88,11 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     // The kernel's log contains vendor and product as a single text, in which only the names are conclusive.
     let is_named =
         |text: &str, name: &str| text.starts_with(name) || vendor_in_product && text.contains(name);
-    let named = |(_, names): &&(&str, &str)| {
+    let named = |(_, names): &(&str, &str)| {
         names.split('|').any(|name| strings.iter().any(|text| is_named(text, name)))
     };
-    NAMES.iter().find(named).map(|(word, _)| *word).or((!vendor_in_product).then_some("none"))
+    let mut rows = NAMES.lines().filter_map(|line| line.split_once('\t'));
+    rows.find(named).map(|(word, _)| word).or((!vendor_in_product).then_some("none"))
 }
 
 /// Devices that only hypervisors provide, identified by vendor and device number after the address in a line of

@@ -60,5 +60,4 @@ pub(crate) const HUGE_PAGES: Template = Template::new(
 );
 
 /// A CPU that lacks the vector instructions of all read loops.
-pub(crate) const NO_READ_KERNEL: Template =
-    Template::new("no-read-kernel", "no read loop is usable on this CPU");
+pub(crate) const NO_READ_KERNEL: Template = Template::new("no-read-kernel", "no read loop is usable here");

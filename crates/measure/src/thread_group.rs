@@ -6,11 +6,6 @@ use std::time::{Duration, Instant};
 use crate::run_queue_delay::NoteAtEnd;
 use os::pin::Pinned;
 
-/// The time for threads to start and pin themselves, before the deadline: 3 ms and 60 µs per thread.
-fn lead_time(threads: usize) -> Duration {
-    Duration::from_micros(3_000 + 60 * threads as u64)
-}
-
 /// One member of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
@@ -44,7 +39,8 @@ const STACK: usize = 256 << 10;
 /// Runs `work` on one thread pinned to each of `cpus`, all at the same time, and returns the results in order. A thread
 /// that could not be started or that panicked leaves `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-    run_after(lead_time(cpus.len()), cpus, work)
+    // Threads start and pin themselves before the deadline: 3 ms and 60 µs per thread.
+    run_after(Duration::from_micros(3_000 + 60 * cpus.len() as u64), cpus, work)
 }
 
 /// Like [`run`], with this much time for all threads to start, during which they spin.

@@ -200,9 +200,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!(
-                "not the core type of CPU {cpu}, so interrupts would not be the only difference"
-            )),
+            Unavailable::new(text!("not the core type of CPU {cpu}, so more than interrupts would differ")),
         ),
         None => {
             (u32::from(cpu == 0), text!("this process may not use another CPU").with_remedy(crate::MORE_CPUS))

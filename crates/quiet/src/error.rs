@@ -21,9 +21,7 @@ pub enum Error {
     #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
     Held(Holder),
     /// This option is unavailable until the session of a parent process has ended.
-    #[error(
-        "process {pid}, which runs this command, restores its knobs when it exits: use {option} after that"
-    )]
+    #[error("this runs under process {pid}, which restores its knobs when it exits: use {option} then")]
     Nested {
         /// That process.
         pid: u32,

@@ -236,10 +236,7 @@ impl Knob {
             listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
         });
         let adjustment = if planned.changes.is_empty() {
-            Adjustment::Manual(text!(
-                "this driver does not support {steadier}",
-                steadier = steadier.to_owned()
-            ))
+            Adjustment::Manual(text!("this driver has no {steadier}", steadier = steadier.to_owned()))
         } else {
             Adjustment::Write(planned.changes)
         };

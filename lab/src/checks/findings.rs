@@ -25,9 +25,7 @@ pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
             _ => None,
         };
         let near = share.is_some_and(|share| (share - loss).abs() <= loss / 3.0);
-        verdicts.hold(near, format!("{first} reports a loss within a third of {loss}"), || {
-            format!("{reported:?}")
-        });
+        verdicts.hold(near, format!("{first}: a loss within a third of {loss}"), || format!("{reported:?}"));
     }
     for rule in &wanted.silent {
         let claimed = findings.iter().find(|finding| finding.rule == *rule);

@@ -44,8 +44,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             .coverage
             .iter()
             .any(|entry| entry.topic() == "smt-yield" && entry.state == State::Impossible);
-        verdicts
-            .hold(impossible, "without siblings, the coverage reports this", || "nothing of it".to_owned());
+        verdicts.hold(impossible, "without siblings, the coverage says so", || "nothing of it".to_owned());
         return;
     }
     verdicts.hold(!cores.is_empty(), "the SMT yield of a core is reported", || "none".to_owned());
@@ -89,7 +88,7 @@ mod tests {
     #[test]
     fn without_siblings_there_is_no_yield_and_the_coverage_says_why() {
         let silent = found(&[], 1);
-        assert!(silent.contains("the coverage reports this"), "{silent}");
+        assert!(silent.contains("the coverage says so"), "{silent}");
         let mut reported = record(Vec::new());
         reported.coverage.push(Coverage::impossible("smt-yield", "no core has two siblings"));
         assert_eq!(wrong(|verdicts| check(&shape("", 1), &reported, verdicts)), "");

@@ -40,9 +40,7 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let cannot = |not_read| match not_read {
         NotRead::Io(error) => fail(None, format!("cannot be read: {error}")),
         NotRead::NotRegular => fail(None, "not a regular file; a recipe is a TOML file".to_owned()),
-        NotRead::TooLarge(_) => {
-            fail(None, format!("larger than the limit for recipes ({} KiB)", MOST_BYTES >> 10))
-        }
+        NotRead::TooLarge(_) => fail(None, format!("larger than a recipe may be ({} KiB)", MOST_BYTES >> 10)),
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {

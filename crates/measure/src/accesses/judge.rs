@@ -111,17 +111,13 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    fn is_held_by(&self, by: Fits) -> bool {
-        self.held.is_some_and(|held| held.by == by)
-    }
-
     fn weight(&self) -> f64 {
         let in_order = self.place.filter(|(touch, _)| touch.sequential && !self.seen.flushed);
         in_order.map_or(1.0, |(touch, _)| touch.weight)
     }
 
     fn is_far(&self) -> bool {
-        self.seen.flushed || self.is_held_by(Fits::Nothing)
+        self.seen.flushed || self.held.is_some_and(|held| held.by == Fits::Nothing)
     }
 }
 

@@ -29,10 +29,6 @@ impl Flops {
     fn heavy(&self) -> Option<&'static Heavy> {
         heavy::all().iter().find(|heavy| heavy.variant == self.variant)
     }
-
-    fn is_widest(&self) -> bool {
-        Variant::usable_vectors().last() == Some(self.variant)
-    }
 }
 
 impl Workload for Flops {
@@ -42,7 +38,8 @@ impl Workload for Flops {
             256 => ("flops-256", WORK_256),
             _ => ("flops-128", WORK_128),
         };
-        Definition::new(if self.is_widest() { "flops" } else { name }, work)
+        let is_widest = Variant::usable_vectors().last() == Some(self.variant);
+        Definition::new(if is_widest { "flops" } else { name }, work)
     }
 
     fn instructions(&self) -> Option<f64> {
