@@ -242,10 +242,7 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
-        None => Remedy::both(
-            text!("first note the current value so that you can restore it"),
-            format!("cat {path}"),
-        ),
+        None => Remedy::both(text!("first note the current value, to restore it"), format!("cat {path}")),
     }
 }
 

@@ -99,13 +99,7 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         (Some(one), Some(other)) => {
             (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
         }
-        _ => (
-            None,
-            vec![text!(
-                "passport-unknown-design",
-                "the processor's name is missing from at least one record"
-            )],
-        ),
+        _ => (None, vec![text!("passport-unknown-design", "a record does not name its processor")]),
     }
 }
 

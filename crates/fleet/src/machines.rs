@@ -60,8 +60,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                let what =
-                    text!("fleet-no-time", "no readable time: treated as the oldest record of its machine");
+                let what = text!("fleet-no-time", "no readable time: used as its machine's oldest record");
                 remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));

@@ -86,10 +86,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!(
-            "the label {label} was moved from {}, which remains saved",
-            visible(&before)
-        ));
+        crate::output::complain(&format!("label {label} moved from {}, which stays saved", visible(&before)));
     }
     Ok(())
 }

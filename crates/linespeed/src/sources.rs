@@ -69,8 +69,7 @@ fn file(path: &Path) -> Result<Record, Failure> {
     }
     let refused = |why: String| Failure::Input { path: path.to_owned(), why };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
-        let why = "is not a record: it contains this machine's ceilings for linespeed stat; the records are \
-         in the same directory";
+        let why = "is not a record, but this machine's ceilings; the records are in the same directory";
         return Err(refused(why.to_owned()));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };

@@ -125,7 +125,10 @@ mod tests {
         assert!(missing.contains(elements), "{missing}");
         let foreign = found(&[(0, 0), (1, 0), (0, 1)], |cell| cell);
         assert!(foreign.contains("no other cell: found [(0, 1)]"), "{foreign}");
-        assert!(found(&[(0, 0), (0, 0), (1, 0)], |cell| cell).contains("duplicate cells of numa.latency is 0: found 1"));
+        assert!(
+            found(&[(0, 0), (0, 0), (1, 0)], |cell| cell)
+                .contains("duplicate cells of numa.latency is 0: found 1")
+        );
     }
 
     #[test]

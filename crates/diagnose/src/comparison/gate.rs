@@ -12,10 +12,8 @@ use record::{Metric, Template, Text, metrics, text};
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The comparison also includes these results.
-const LEFT_OUT: Template = Template {
-    code: "gate-left-out",
-    words: "Not compared because of other processes' CPU time: {figures}.",
-};
+const LEFT_OUT: Template =
+    Template { code: "gate-left-out", words: "Not compared, as other processes ran: {figures}." };
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -183,9 +181,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!(
-            "{noisy} of them are too noisy or unreliable to rule out a loss; --fail-on noisy fails on these."
-        )
+        text!("{noisy} of them are too noisy or unreliable to rule out a loss (--fail-on noisy fails).")
     });
     let outcome = match failed.is_empty() {
         false => {

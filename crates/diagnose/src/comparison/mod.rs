@@ -227,8 +227,7 @@ fn identify_machine(record: &Record) -> Option<impl PartialEq> {
 }
 
 /// All are the same record.
-const SAME_RECORD: Template =
-    Template { code: "comparison-same-record", words: "All records are identical." };
+const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let subjects = &comparison.subjects;

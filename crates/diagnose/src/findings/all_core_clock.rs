@@ -64,8 +64,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let Below { measured: is, cpu, .. } = *found.first()?;
     let alone = alone(cpu)?;
     let against = cite_fact(text!("with one core busy, the clock is {alone}"), alone);
-    let what =
-        text!("all-core-clock-below-one", "the clock is {is} with all cores busy, {alone} with one core");
+    let what = text!("all-core-clock-below-one", "the clock is {is} with all cores busy, {alone} with one");
     Some((found, against, what))
 }
 

@@ -45,10 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             && let Some(loss) = modelled(1.0 - hz / most)
         {
             let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
-            let what = text!(
-                "firmware-limited",
-                "the firmware limits the clock to {limit} (hardware maximum {most})"
-            );
+            let what = text!("firmware-limited", "the firmware limits the clock to {limit} of {most}");
             findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
         }
         let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));

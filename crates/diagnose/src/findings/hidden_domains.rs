@@ -37,10 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = shape.siblings_not_confirmed.len();
-        let what = text!(
-            "{pairs} pairs of CPUs that Linux shows as SMT siblings do not slow each other down",
-            pairs
-        );
+        let what = text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not contend", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
                 text!("each is as fast with the other busy as with it idle"),

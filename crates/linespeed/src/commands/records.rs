@@ -52,8 +52,7 @@ fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let known =
         all.into_iter().find(|entry| std::fs::canonicalize(&entry.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
-        let ways_out =
-            "linespeed records lists all records, linespeed records RECORD --label NAME labels a record";
+        let ways_out = "linespeed records lists all, linespeed records RECORD --label NAME labels one";
         Failure::Cannot(format!("{name}: no such record is saved on this machine; {ways_out}"))
     })
 }

@@ -119,8 +119,8 @@ fn complaint(job: &Job, trouble: &Trouble) -> Failure {
 /// command.
 fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<Coverage>), Failure> {
     let Some(name) = &scale.recipe else {
-        let nothing = "nothing to run; use linespeed scale -- COMMAND or --recipe NAME (scale --list shows the \
-             recipes)";
+        let nothing =
+            "nothing to run; use linespeed scale -- COMMAND or --recipe NAME (listed by scale --list)";
         return if scale.command.is_empty() { Err(Failure::usage(nothing)) } else { Ok((None, None)) };
     };
     let (recipe, instead) = recipes::choose_recipe(name, own).map_err(|error| match error {

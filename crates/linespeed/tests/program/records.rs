@@ -25,7 +25,8 @@ fn a_record_is_shown_again_as_it_was_reported() {
     // One table of it, and no other.
     let clock = ran(["show", place, "clock"]).succeeds().stdout;
     assert!(clock.contains("Core clock") && !clock.contains("noise: "), "{clock}");
-    ran(["show", place, "nosuch"]).fails(2, &["no nosuch; it contains findings, losses, noise, coverage, clock"]);
+    ran(["show", place, "nosuch"])
+        .fails(2, &["no nosuch; it contains findings, losses, noise, coverage, clock"]);
     // And it comes out of `show --json` as it went in.
     let before = sound::record(&std::fs::read(place).unwrap());
     let after = ran(["show", place, "--json"]).succeeds().record();

@@ -73,9 +73,7 @@ fn of_comparison(record: &Record) -> Vec<String> {
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
         let others = [tables, layers].into_iter().flatten();
         let others = others.filter(|other| !is_near(*other, value));
-        wrong.extend(
-            others.map(|other| format!("compare shows {value} for {from}, other views show {other}")),
-        );
+        wrong.extend(others.map(|other| format!("compare shows {value} for {from}, others {other}")));
     }
     wrong
 }

@@ -107,8 +107,7 @@ pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
     let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
-    let by =
-        if by.is_empty() { "not explained by any setting in the records".to_owned() } else { by.join(", ") };
+    let by = if by.is_empty() { "no setting in the records explains it".to_owned() } else { by.join(", ") };
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
         true => format!("{machines}, {} of the fastest group ({what}): {by}", significant(camp.speed)),

@@ -55,11 +55,7 @@ fn processes(processes: &[Process]) -> Table {
             process.number.to_string(),
             process.nodes.to_string(),
             process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
-            if process.cpus.is_empty() {
-                "all CPUs of its nodes".to_owned()
-            } else {
-                process.cpus.to_string()
-            },
+            if process.cpus.is_empty() { "its nodes' CPUs".to_owned() } else { process.cpus.to_string() },
             match process.policy {
                 Policy::Default => "-".to_owned(),
                 Policy::Bind => format!("of node {}", process.memory),

@@ -81,7 +81,7 @@ pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], 
     screen.paragraph(
         &[],
         Tone::Quiet,
-        "Show a machine: linespeed reference NAME. Compare with it: linespeed compare . reference:NAME",
+        "Show one: linespeed reference NAME. Compare: linespeed compare . reference:NAME",
     );
 }
 

@@ -151,9 +151,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
             return text!("comparison-unexplained", "These results do not explain the difference.");
         }
         0 => Text::default(),
-        _ if is_little(e) => {
-            text!("comparison-little", "These causes explain little of the difference: {causes}.")
-        }
+        _ if is_little(e) => text!("comparison-little", "These causes explain only a little: {causes}."),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

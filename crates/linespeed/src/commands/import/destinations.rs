@@ -54,8 +54,7 @@ pub(super) fn choose_destinations(
         }
         Some(_) if several => {
             return Err(too_many(
-                "use --output with a directory (end its name with / to create it), or --only NAME for one \
-                 machine",
+                "use --output with a directory (a name ending in / creates it), or --only NAME",
             ));
         }
         Some(file) => vec![(file, true)],

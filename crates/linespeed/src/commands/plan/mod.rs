@@ -68,18 +68,13 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
         (false, ..) => return None,
         (true, _, Some(record)) => {
             let record = record::phrase::visible(Path::new(record));
-            format!(
-                "--verify runs the command on this machine and accepts no record: omit {record}, or \
-                 omit --verify and the command"
-            )
+            format!("--verify runs the command on this machine: omit {record}, or --verify and the command")
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result, --as prints only lines to paste: omit one of the two"
-                .to_owned()
+            "--verify prints a measured result, --as only lines to paste: omit one of the two".to_owned()
         }
         (true, [], _) => {
-            "nothing to run; use linespeed plan --verify -- COMMAND ({threads} in COMMAND: threads per \
-             process)"
+            "nothing to run; use linespeed plan --verify -- COMMAND ({threads}: threads per process)"
                 .to_owned()
         }
         _ => return None,

@@ -123,8 +123,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
         let shown = if all > MOST { format!("; the {MOST} largest of {all}") } else { String::new() };
-        bars.title =
-            format!("Speed compared with {base}: slower to the left of 1×, faster to the right{shown}");
+        bars.title = format!("Speed compared with {base}: left of 1× is slower, right faster{shown}");
         bars.legend.push((Fill::Same, "no difference resolved, or measured only once".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
