@@ -123,7 +123,7 @@ impl RunObserver for Shown<'_> {
 /// Reports processes that a command left running in the background, and the consequences.
 pub fn say_left(names: &[String], means: &str) {
     let names = names.join(", ");
-    output::complain(&format!("the command has ended and left {names} running; waiting for this: {means}"));
+    output::complain(&format!("the command has ended; waiting for {names}, left running: {means}"));
 }
 
 /// Names of processes, the first few.

@@ -106,7 +106,7 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_onc
     let prose: String = (1..=9).map(|line| format!("Sentence {line} of a letter.\n")).collect();
     fs::write(&text, prose + TWO).unwrap();
     let out = out.to_str().unwrap();
-    import(&["--output", out], &text).fails(2, &["db1", "end its name with /"]);
+    import(&["--output", out], &text).fails(2, &["db1", "name ending in /"]);
     assert!(!Path::new(out).exists(), "made without having been asked for");
     let usual = import(&["--output", &format!("{out}/")], &text);
     assert_eq!((usual.code, records(Path::new(out)).len()), (Some(0), 2), "{usual:?}");
