@@ -166,7 +166,8 @@ fn wrong_words_are_reported_what_to_write() {
             ran(words).fails(2, &[name, "is set only for selected CPUs", "--cpus LIST"]);
         }
     }
-    ran(["quiet", "shield", "affinity", "--apply"]).fails(2, &["shield, affinity are set", "require a CPU list"]);
+    ran(["quiet", "shield", "affinity", "--apply"])
+        .fails(2, &["shield, affinity are set", "require a CPU list"]);
     ran(["inspect", "--quiet-machine"]).fails(2, &["does not support"]);
     ran(["plan", "--quiet-machine"]).fails(2, &["--verify"]);
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
