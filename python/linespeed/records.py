@@ -86,7 +86,7 @@ class Bound:
     advice: Tuple[str, ...] = ()
     #: The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
     #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
-    #: `signals`, `timers`, `memory-mapping`, `context-switches`, or the name of a system call.
+    #: `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name of a system call.
     kind: Optional[BoundKind] = None
 
 

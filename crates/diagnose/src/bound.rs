@@ -55,7 +55,7 @@ fn verdict(key: &str) -> Template {
 
 /// The kind with this word in JSON, which is also that of a level of memory.
 fn kind(word: &str) -> BoundKind {
-    serde_json::from_value(word.into()).unwrap_or_else(|_| BoundKind::Other(word.to_owned()))
+    word.parse().unwrap_or_else(|_| BoundKind::Other(word.to_owned()))
 }
 
 /// Above this share, a cause is mentioned second, after the main one.

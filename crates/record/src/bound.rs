@@ -93,7 +93,7 @@ pub enum BoundKind {
     MemoryMapping,
     /// Switches between threads and processes.
     ContextSwitches,
-    /// The name of a system call without a kind, or a kind written by another version.
+    /// `syscall-` and the name of a system call without a kind, or a kind written by another version.
     #[serde(untagged)]
     #[strum(default)]
     Other(String),
@@ -143,7 +143,7 @@ pub struct Bound {
     pub by: BoundBy,
     /// The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
     /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`,
-    /// `context-switches`, or the name of a system call.
+    /// `context-switches`, or `syscall-` and the name of a system call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
     /// The answer in words.

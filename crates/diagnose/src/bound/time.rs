@@ -133,11 +133,13 @@ const BRINGS: f64 = 0.2;
 
 /// A kind of work in words, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
-    let (key, name) = match kind {
-        BoundKind::Other(name) => ("system-call".to_owned(), name.clone()),
-        kind => (word(kind), String::new()),
+    let key = word(kind);
+    // A kind of another version has no words here.
+    let (key, name) = match key.strip_prefix("syscall-") {
+        Some(name) => ("system-call", name.to_owned()),
+        None => (key.as_str(), String::new()),
     };
-    sentences(WORDS, "kernel", &key).into_iter().map(|words| text!(words, name = name.clone())).collect()
+    sentences(WORDS, "kernel", key).into_iter().map(|words| text!(words, name = name.clone())).collect()
 }
 
 /// The main purpose of the kernel's time, from its samples, with its share.

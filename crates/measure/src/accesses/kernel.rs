@@ -22,7 +22,7 @@ pub(super) fn kind(site: &Site, sample: &Sample, link: impl Fn(u64) -> Option<St
     let call = find_known(machine, number)?;
     call.kind.clone().or_else(|| {
         if call.waits.is_none() {
-            return Some(BoundKind::Other(call.name.to_owned()));
+            return Some(BoundKind::Other(format!("syscall-{}", call.name)));
         }
         Some(match find_by_call(machine, (number, first, second, third), link)? {
             Waiting::Network => BoundKind::Network,

@@ -14,6 +14,8 @@ use crate::text::cut_words;
 
 /// Lines below the tables of layers: noise, machine, run, what could not be measured, where the rest is.
 const OVERHEAD_FOOT: usize = 4 + NOISE + MACHINE;
+/// Lines of a finding beyond the first.
+const FINDING: usize = 3;
 /// Width of a sentence in a table.
 const CELL: usize = 48;
 
@@ -49,7 +51,9 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     answer::begin(screen, record);
     let overhead = || record.diagnosis.overhead.iter();
     let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
-    for layer in record.diagnosis.layers.iter().take(ROWS) {
+    // The first finding is never cut.
+    let finding = if record.diagnosis.findings.is_empty() { 0 } else { FINDING };
+    for layer in record.diagnosis.layers.iter().take(ROWS - finding) {
         let mark = if layer.doubt.is_some() { "?" } else { "" };
         let [bound, interrupts] =
             [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
@@ -68,7 +72,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     // The layers first, then as much of the others as one screen has room for.
     screen.table(&layers, 2);
     for table in [steps, claims] {
-        let room = screen.left(OVERHEAD_FOOT);
+        let room = screen.left(OVERHEAD_FOOT + finding);
         // Its head alone, or with a single row, shows little.
         if room > 2 {
             screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
