@@ -44,13 +44,13 @@ pub struct Root {
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// Nothing exists at this path.
-    #[error("{0}: no such directory; give the directory that contains the captured sys and proc")]
+    #[error("{0}: no such directory; specify the directory that contains the captured sys and proc")]
     NotFound(PathBuf),
     /// It is not a directory.
     #[error("{0}: not a directory; unpack the capture and specify its directory")]
     NotAFolder(PathBuf),
     /// It is a directory without `sys` and `proc`.
-    #[error("{0}: contains neither sys nor proc; give the directory that contains the captured sys and proc")]
+    #[error("{0}: contains neither sys nor proc; specify the directory that contains the captured sys and proc")]
     NotATree(PathBuf),
     /// It could not be opened.
     #[error("{0}: {1}; make the directory readable")]

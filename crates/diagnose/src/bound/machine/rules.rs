@@ -188,7 +188,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         }
         // If the machine's own loads leave the probe unaffected, its latency comes from another machine's loads.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!("An idle run of linespeed would show the bandwidth in use.")),
+        (None, None) => says.push(text!("For the bandwidth in use, run linespeed when idle.")),
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
     if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {
