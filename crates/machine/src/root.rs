@@ -50,7 +50,7 @@ pub enum RootError {
     #[error("{0}: not a directory; unpack the capture and specify its directory")]
     NotAFolder(PathBuf),
     /// It is a directory without `sys` and `proc`.
-    #[error("{0}: contains neither sys nor proc; specify the directory that contains the captured sys and proc")]
+    #[error("{0}: contains neither sys nor proc; specify the directory that contains these two")]
     NotATree(PathBuf),
     /// It could not be opened.
     #[error("{0}: {1}; make the directory readable")]

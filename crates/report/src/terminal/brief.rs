@@ -4,7 +4,7 @@ use record::{Comparison, Record};
 
 use super::room::{LEAST_ANSWER, MACHINE, NOISE, ROWS};
 use super::screen::Screen;
-use super::{answer, compare, report, scale};
+use super::{answer, compare, findings, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{answered, over_fastest, said};
 use crate::contents::{places, scaling};
@@ -14,8 +14,6 @@ use crate::text::cut_words;
 
 /// Lines below the tables of layers: noise, machine, run, what could not be measured, where the rest is.
 const OVERHEAD_FOOT: usize = 4 + NOISE + MACHINE;
-/// Lines of a finding beyond the first.
-const FINDING: usize = 3;
 /// Width of a sentence in a table.
 const CELL: usize = 48;
 
@@ -51,9 +49,15 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     answer::begin(screen, record);
     let overhead = || record.diagnosis.overhead.iter();
     let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
-    // The first finding is never cut.
-    let finding = if record.diagnosis.findings.is_empty() { 0 } else { FINDING };
-    for layer in record.diagnosis.layers.iter().take(ROWS - finding) {
+    // The first finding is never cut, so its lines are counted before the tables are written.
+    let before = screen.lines();
+    findings::write(screen, record, 0, shown_by);
+    let foot = OVERHEAD_FOOT + screen.lines() - before;
+    screen.keep(before);
+    let steps = overhead().map(|overhead| overhead.steps.len()).sum::<usize>().min(ROWS);
+    // Below the heads of both tables.
+    let rows = screen.left(foot + steps + 2).clamp(2, ROWS);
+    for layer in record.diagnosis.layers.iter().take(rows) {
         let mark = if layer.doubt.is_some() { "?" } else { "" };
         let [bound, interrupts] =
             [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
@@ -72,7 +76,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     // The layers first, then as much of the others as one screen has room for.
     screen.table(&layers, 2);
     for table in [steps, claims] {
-        let room = screen.left(OVERHEAD_FOOT + finding);
+        let room = screen.left(foot);
         // Its head alone, or with a single row, shows little.
         if room > 2 {
             screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
