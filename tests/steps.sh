@@ -111,8 +111,8 @@ step_house() {
 step_format() { cargo fmt --all --check; }
 
 # Each crate's root denies what panics outside tests; the step `house` holds them to it.
-# Checked as a release is, since `native` builds the other profile.
-step_lint() { cargo clippy --release --workspace --all-targets -- -D warnings; }
+# Checked as a release is, since `native` builds the other profile; but tests unwind, and all would be checked twice.
+step_lint() { CARGO_PROFILE_RELEASE_PANIC=unwind cargo clippy --release --workspace --all-targets -- -D warnings; }
 
 step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
 
@@ -135,10 +135,11 @@ step_python() {
 # The package's tests and its notebook, with a Python that finds it.
 python_trials() { "$1" -W error -m unittest discover -s python/tests && "$1" docs/python.py; }
 
-# Panics, hangs and results that cannot be. Ten minutes a parser, and machines of some thousand harmed trees.
+# Panics, hangs and results that cannot be. In everything, a minute for each parser, or $LINESPEED_TEST_FUZZ seconds, and
+# machines of some thousand harmed trees.
 step_fuzz() {
     local much=(--seconds 3)
-    [ -z "$everything" ] || much=(--seconds 600 --runs 3000)
+    [ -z "$everything" ] || much=(--seconds "${LINESPEED_TEST_FUZZ:-60}" --runs 3000)
     native_programs && "$native/fuzz" "${much[@]}"
 }
 
@@ -214,13 +215,15 @@ step_engines() {
     native_programs && tests/engines/run "$native/linespeed" "$target_dir/engines"
 }
 
-# What linespeed says of programs whose right answer is known. Without other programs on the CPUs, it takes an hour and a half.
+# What linespeed says of programs whose right answer is known, in about 40 minutes without other programs on the CPUs. All
+# optimizations and tries, as tests/exam/run without options has them, take an hour and a half.
 step_exam() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
         return
     fi
-    native_programs && tests/exam/run --linespeed "$native/linespeed" --markdown "$target_dir/exam.md"
+    native_programs && tests/exam/run --linespeed "$native/linespeed" --levels O0,O2 --tries 2 --quiet 3 \
+        --markdown "$target_dir/exam.md"
 }
 
 # Packages are built twice, the second time from a copy of the tree in another place, and each is installed, used and removed.

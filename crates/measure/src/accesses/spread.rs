@@ -2,13 +2,13 @@
 //! addresses chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem; as an estimate
 //! of F: Simpson's index).
 
-/// Block sizes, as shifts: 4 KiB, 64 KiB, 2 MiB. Larger blocks may be accessed only in part, and smaller blocks contain
-/// too few pairs. The smallest conclusive size is used.
-const BLOCKS: [u32; 3] = [12, 16, 21];
+/// Block sizes, as shifts: 4 KiB to 2 MiB. Larger blocks may be accessed only in part, and smaller blocks contain too
+/// few pairs. The smallest conclusive size is used.
+const BLOCKS: [u32; 5] = [12, 14, 16, 18, 21];
 /// The smallest block size, bytes.
 pub(super) const PAGE: f64 = 4096.0;
-/// Number of pairs that is conclusive.
-const MET: f64 = 16.0;
+/// Number of pairs that is conclusive: its standard deviation is an eighth.
+const MET: f64 = 64.0;
 /// The size of a cache line, as a shift, and the number of pairs in one line that excludes chance.
 const LINE: u32 = 6;
 const MET_IN_LINES: f64 = 4.0;
@@ -19,7 +19,7 @@ const LEAST: usize = 8;
 
 /// Block size, and maximum ratio of pairs in a block to pairs in a line, for a few distant lines. If some lines of a
 /// large memory are accessed often, the ratio is much larger.
-const AROUND: u32 = BLOCKS[1];
+const AROUND: u32 = 16;
 const MORE: f64 = 4.0;
 
 /// The size of the memory of these addresses, without those that return to a few pages; and a flag per address that
@@ -66,8 +66,11 @@ mod tests {
 
     /// Addresses of lines chosen uniformly from this many MiB.
     fn evenly(count: u64, mib: u64) -> Vec<u64> {
+        chosen(count, mib, 7)
+    }
+
+    fn chosen(count: u64, mib: u64, mut state: u64) -> Vec<u64> {
         let lines = (mib << 20) / 64;
-        let mut state = 7_u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 33
@@ -81,6 +84,14 @@ mod tests {
             let bytes = of(&evenly(count, mib)).0 / f64::from(1 << 20);
             let ratio = bytes / mib as f64;
             assert!((0.4..2.0).contains(&ratio), "{count} of {mib} MiB: {bytes}");
+        }
+    }
+
+    #[test]
+    fn memory_of_twice_a_cache_never_appears_to_fit_it() {
+        for seed in 0..2000 {
+            let bytes = of(&chosen(100 + seed % 200, 64, seed * 0x9e37_79b9)).0 / f64::from(1 << 20);
+            assert!((42.0..110.0).contains(&bytes), "{seed}: {bytes}");
         }
     }
 
