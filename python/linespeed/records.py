@@ -1951,7 +1951,7 @@ class Taker:
 
 
 #: The kind of a cause.
-TakerKind = Literal["irq", "softirq", "task", "run-queue", "idle", "below", "late-timer"]
+TakerKind = Literal["irq", "softirq", "task", "run-queue", "idle", "below", "smi", "late-timer"]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
+use machine::Root;
 use os::procfs::{Stat, numbers, schedstat};
 use record::long_gap::{LongGap, Taker, TakerKind, Witness};
 
@@ -63,7 +64,13 @@ impl Longest {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
                 Some((trace, own)) => {
-                    (Witness::Trace, trace.takers(held.cpu, held.from..held.to, own, held.woken.is_some()))
+                    let mut takers = trace.takers(held.cpu, held.from..held.to, own, held.woken.is_some());
+                    // A trace shows no SMI.
+                    if let Some(smi) = held.counted.iter().find(|taker| taker.kind == TakerKind::Smi) {
+                        let below = takers.iter_mut().find(|taker| taker.kind == TakerKind::Below);
+                        below.into_iter().for_each(|below| *below = Taker { ns: below.ns, ..smi.clone() });
+                    }
+                    (Witness::Trace, takers)
                 }
                 None => (Witness::Counts, held.counted),
             };
@@ -145,6 +152,12 @@ fn threads() -> impl Iterator<Item = (i32, u64)> {
     })
 }
 
+/// Reads the number of system management interrupts of a CPU since boot: MSR_SMI_COUNT of Intel (SDM volume 4), which
+/// requires root and the module `msr`; `None` elsewhere.
+pub(crate) fn smi_count(root: &Root, cpu: u32) -> Option<u64> {
+    Some(root.word_at(&format!("/dev/cpu/{cpu}/msr"), 0x34)? & u64::from(u32::MAX))
+}
+
 /// The time for which the calling thread was ready but had no CPU, read repeatedly.
 #[derive(Debug)]
 pub(crate) struct ReadyTime(Option<std::fs::File>, u64);
@@ -185,6 +198,17 @@ mod tests {
 
     fn held(cpu: u32, from: i64, to: i64) -> Held {
         Held { cpu, woken: None, from, to, counted: vec![Taker::new(TakerKind::Task)] }
+    }
+
+    #[test]
+    fn firmware_is_counted_if_its_register_can_be_read() {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(tree.path().join("dev/cpu/3")).unwrap();
+        std::fs::create_dir_all(tree.path().join("proc")).unwrap();
+        let register = [vec![0; 0x34], 0xdead_0000_0009_u64.to_le_bytes().to_vec()].concat();
+        std::fs::write(tree.path().join("dev/cpu/3/msr"), register).unwrap();
+        let root = Root::captured(tree.path()).unwrap();
+        assert_eq!((smi_count(&root, 3), smi_count(&root, 4)), (Some(9), None));
     }
 
     #[test]

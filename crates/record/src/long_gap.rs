@@ -67,6 +67,8 @@ pub enum TakerKind {
     Idle,
     /// No event recorded: the hypervisor or the firmware.
     Below,
+    /// System management interrupts: the firmware.
+    Smi,
     /// The timer interrupt came late: idle state, disabled interrupts, hypervisor or firmware.
     LateTimer,
 }

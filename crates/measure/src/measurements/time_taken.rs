@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::counter;
+use machine::Root;
 use record::long_gap::{Taker, TakerKind};
 use record::{Bucket, Label, Labels, Measurement, detail, metrics, text};
 
@@ -11,7 +12,7 @@ use crate::budget::Budget;
 use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::kernel_trace::KernelTrace;
-use crate::long_gaps::{Held, Longest, RunTimes, monotonic_ns};
+use crate::long_gaps::{Held, Longest, RunTimes, monotonic_ns, smi_count};
 use crate::measure::{Measure, NO_OBSTACLE};
 use crate::repeat::{judged, mark_migrated};
 use crate::{thread_group, watch};
@@ -154,6 +155,8 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     let mut run_times = RunTimes::new(member.cpu, scanned);
     let mut gaps_kept = 0;
     member.wait();
+    let root = Root::live();
+    let mut smis = smi_count(&root, member.cpu);
     let end = member.start + duration;
     // At least one slice, because a thread that had no CPU until the end has lost even more time.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
@@ -179,9 +182,15 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
                     switched = now.map(|now| now.1) > events.map(|before| before.1);
                     events = now;
                 }
+                let smi = smis.and_then(|before| smi_count(&root, member.cpu)?.checked_sub(before));
+                smis = smis.zip(smi).map(|(before, more)| before + more);
                 if seen.longest.takes(ns as i64) {
-                    let counted =
+                    let mut counted =
                         count_takers(cause, interrupts.as_ref(), switched.then_some(&mut run_times));
+                    if smi.is_some_and(|times| times > 0) {
+                        counted.retain(|taker| taker.kind != TakerKind::Below);
+                        counted.insert(0, Taker { times: smi, ..Taker::new(TakerKind::Smi) });
+                    }
                     let from = to - ns as i64;
                     seen.longest.add(Held { cpu: member.cpu, woken: None, from, to, counted });
                 }

@@ -104,6 +104,7 @@ fn taker_words(taker: &Taker) -> String {
         TakerKind::RunQueue => "waiting for a CPU".to_owned(),
         TakerKind::Idle => "leaving an idle state".to_owned(),
         TakerKind::Below => "hypervisor or firmware".to_owned(),
+        TakerKind::Smi => "firmware (SMI)".to_owned(),
         TakerKind::LateTimer => "late timer (idle state, interrupts off or hypervisor)".to_owned(),
     };
     let took = taker.ns.map(|ns| format!("{} ", units::figure(ns, "ns"))).unwrap_or_default();
