@@ -84,6 +84,11 @@ impl Code {
         self.set.decode(self.bytes.get(from..)?)
     }
 
+    /// The origin of a general register's value at the call that returns to this address.
+    pub(super) fn origin(&self, address: u64, register: u8) -> Option<Origin> {
+        Listing::of(self, address)?.origin(register)
+    }
+
     /// The starts of the instructions before an address, in order. On x86, they are found by decoding from each byte:
     /// decoding from a wrong position soon resynchronizes, so the starts reached most often are the real ones.
     fn begins_before(&self, ip: u64) -> Vec<u64> {
@@ -150,6 +155,16 @@ pub(super) enum Waits {
     Jump,
 }
 
+/// The origin of a register's value at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Constant(u64),
+    /// A register when the function begins.
+    Argument(u8),
+    /// A value on the stack, at this distance from the stack pointer at the call.
+    Slot(i64),
+}
+
 /// Number of samples of a code location from which its load's strides are learned.
 pub(super) const STRIDES: u32 = 4;
 /// Maximum number of searches; without any result by then, the search is abandoned.
@@ -204,9 +219,9 @@ pub(super) struct Site {
     pub(super) spins: bool,
     /// Whether instructions around it flush lines from the caches.
     pub(super) flushes: bool,
-    /// Whether a system call precedes it, and its number if the code shows it.
+    /// Whether a system call precedes it, and the origin of its number on x86.
     pub(super) calls: bool,
-    pub(super) number: Option<i64>,
+    pub(super) number: Option<Origin>,
     /// Whether it has a memory operand.
     pub(super) names_memory: bool,
     /// The time at which the load's address was last computed from memory read at that time, and the address.
@@ -224,6 +239,7 @@ impl Site {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (mut load, waits) = listing.attribute();
         load.iter_mut().for_each(|load| load.replay = listing.replay(load.at));
+        let calls = listing.is_call_before();
         let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
         Self {
             load,
@@ -232,8 +248,8 @@ impl Site {
             chained: listing.is_chained(),
             spins: listing.spins(),
             flushes: listing.flushes(),
-            calls: listing.is_call_before(),
-            number: listing.call_number(),
+            calls,
+            number: if calls { listing.origin(x86_64::RAX) } else { None },
             names_memory: listing.all[listing.here].1.memory.is_some(),
             code: Some(code),
             ..Self::default()
@@ -409,17 +425,40 @@ impl Listing {
         self.here.checked_sub(1).is_some_and(|before| self.all[before].1.kind == Kind::System)
     }
 
-    /// The number of that system call, if it is a constant in RAX.
-    fn call_number(&self) -> Option<i64> {
-        const RAX: u8 = 0;
-        let before = self.all.get(..self.here.checked_sub(1)?)?.iter().rev().take(BACK);
-        let (_, sets) = before.into_iter().find(|(_, one)| one.sets.meets(Registers::general(RAX)))?;
-        let does = sets.does?;
-        match (does.op, does.b) {
-            (Op::Take, Source::Constant(number)) => i64::try_from(number).ok(),
-            (Op::Xor, b) if does.a == b => Some(0),
-            _ => None,
+    /// The origin of a general register's value at the call that directly precedes the code location.
+    fn origin(&self, mut register: u8) -> Option<Origin> {
+        let before = self.all.get(..self.here)?.split_last();
+        let (_, before) = before.filter(|((_, call), _)| matches!(call.flow, Flow::Call(_)))?;
+        let mut pushed = Some(0);
+        for (_, one) in before.iter().rev().take(BACK) {
+            let wanted = Registers::general(register);
+            match one.flow {
+                // The function begins after it.
+                Flow::Return | Flow::Jump(_) | Flow::Elsewhere => return Some(Origin::Argument(register)),
+                Flow::Call(_) if self.lost.meets(wanted) => return None,
+                _ => {}
+            }
+            if one.sets.meets(self.stack) && !matches!(one.flow, Flow::Call(_)) {
+                let is_push = one.does.is_some_and(|does| does.op == Op::Push);
+                pushed = pushed.filter(|_| is_push).map(|bytes| bytes + 8);
+            }
+            if !one.sets.meets(wanted) {
+                continue;
+            }
+            let does = one.does?;
+            register = match (does.op, does.b) {
+                (Op::Take, Source::Constant(value)) => return Some(Origin::Constant(value)),
+                (Op::Xor, b) if does.a == b => return Some(Origin::Constant(0)),
+                (Op::Take, Source::Register { number, .. }) => number,
+                (Op::Take, Source::Loaded { .. }) => {
+                    let at = one.memory?.at?;
+                    let of_stack = at.registers() == self.stack && at.index.is_none();
+                    return pushed.filter(|_| of_stack).map(|bytes| Origin::Slot(at.offset + bytes));
+                }
+                _ => return None,
+            };
         }
+        None
     }
 
     /// Whether it also waits for the same operation of the previous iteration, as in a sequential sum.

@@ -283,6 +283,10 @@ impl Accesses {
                 pages.at(address).inspect(|there| _ = mapped.insert(place, *there))
             };
             let site = sites.get_mut(&place).unwrap_or(&mut none);
+            let mut elsewhere = |address: u64| {
+                let place = (sample.pid, address);
+                codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
+            };
             if sample.in_kernel {
                 let link = |file: u64| {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
@@ -292,14 +296,10 @@ impl Accesses {
                 // ending.
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
                     true => Some(BoundKind::ProcessCreation),
-                    false => kernel::kind(site, &sample, link),
+                    false => kernel::kind(site, &sample, link, elsewhere),
                 };
                 in_kernel.push_back(InKernel { at: now, pid: sample.pid, kind });
             } else {
-                let mut elsewhere = |address: u64| {
-                    let place = (sample.pid, address);
-                    codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
-                };
                 let value = |address, bytes| pages.value(address, bytes);
                 let mut one = see(&sample, site, now, page, value, &mut elsewhere);
                 if let (Some(own), Some(touch)) = (nodes.get(&one.cpu), one.touches.iter().flatten().next()) {

@@ -12,6 +12,7 @@ use super::instruction::{
     Target, Test,
 };
 
+pub(super) const RAX: u8 = 0;
 const RSP: u8 = 4;
 const RSI: u8 = 6;
 const RDI: u8 = 7;
