@@ -43,7 +43,15 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     // It may be preceded by a time.
     let timed = text.get(2..3) == Some(":") || text.starts_with('[') && text.get(3..4) == Some(":");
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
-    let host = split_host(text).or_else(|| split_host(rest).filter(|_| timed));
+    let of_windows = || {
+        let (folder, command) = text.strip_prefix("PS ")?.split_once('>')?;
+        (folder.get(1..3) == Some(":\\") || folder.starts_with(['/', '~'])).then_some((
+            None,
+            None,
+            command.trim(),
+        ))
+    };
+    let host = of_windows().or_else(|| split_host(text)).or_else(|| split_host(rest).filter(|_| timed));
     let bare = || Some((None, None, bare_prompt(text)?));
     // Ansible's line above what a host printed.
     let ansible = || {
@@ -145,7 +153,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     if front.is_empty() && !text.starts_with(['λ', '»', '>']) || is_command(front) {
         return None;
     }
-    let is_path = |word: &&str| word.starts_with(['~', '/']);
+    let is_path = |word: &&str| word.starts_with(['~', '/']) || word.get(1..3) == Some(":\\");
     let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
     let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
     let path = words.iter().copied().find(is_path);
@@ -214,7 +222,7 @@ pub(crate) fn remote_host(command: &str) -> Option<&str> {
 /// Words before a command that only change the way in which it is run.
 const RUNNERS: &[&str] = &[
     "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
-    "timeout",
+    "timeout", "wsl", "wsl.exe",
 ];
 
 /// Whether `text` looks like a command line of a known tool, and not like prose that begins with the tool's name.
@@ -337,6 +345,10 @@ mod tests {
             ("root@localhost:~# lscpu", prompt(None, "lscpu")),
             ("root@a:~#", prompt(Some("a"), "")),
             ("$ cat /proc/cpuinfo", prompt(None, "cat /proc/cpuinfo")),
+            (r"PS C:\Users\My Name> ssh a numactl -H", prompt(None, "ssh a numactl -H")),
+            ("PS /home/me> lscpu", prompt(None, "lscpu")),
+            (r"PS C:\>", prompt(None, "")),
+            (r"C:\Users\me>wsl cat /proc/cpuinfo", prompt(None, "wsl cat /proc/cpuinfo")),
             ("$lscpu", prompt(None, "lscpu")),
             ("HOST $ numactl -H", prompt(None, "numactl -H")),
             ("GUEST $ lscpu", prompt(Some("GUEST"), "lscpu")),

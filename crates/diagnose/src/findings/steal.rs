@@ -10,7 +10,13 @@ pub(super) const RULE: Rule = Rule { name: "steal", find };
 const FEW_TICKS: f64 = 0.05;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let share = case.record.conditions.after.as_ref()?.steal_share?;
+    let all =
+        |m: &&Measurement| has_labels(m, &[(Label::State, "steal")]) && m.labels.get(Label::Cpu).is_none();
+    let mut sampled = case.figures_of(metrics::CPU_STATE).filter(all);
+    let (share, from) = match case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
+        Some(share) => (share, "conditions.after.steal_share".to_owned()),
+        None => sampled.find(|m| m.doubt.is_none()).map(|m| (m.value(), locate_figure(m)))?,
+    };
     let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
     if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {
         return None;
@@ -27,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     };
     let finding = RULE
         .report_loss(loss, what)
-        .cite(says, "conditions.after.steal_share")
+        .cite(says, from)
         .cite_all(cap.map(steal_time::cite_cap))
         .mend(steal_time::host_remedy(cap.is_some()));
     Some(vec![finding])
@@ -51,6 +57,16 @@ mod tests {
     fn steal_during_the_run_is_found() {
         let what = &found(&record_with(Some(0.07)), RULE)[0].what;
         assert_eq!((what.code(), what.value("taken")), (Some("steal-by-others"), Some(&Value::Share(0.07))));
+    }
+
+    #[test]
+    fn steal_in_the_samples_of_another_tool_is_found() {
+        let mut record = machine(2);
+        for (cpu, share) in [(Some(1_u32), 0.9), (None, 0.2)] {
+            let place = record::Labels::new().with_label(Label::State, "steal").with_known(Label::Cpu, cpu);
+            record.measurements.push(crate::samples::measured("cpu.state", place, share));
+        }
+        assert_eq!(found(&record, RULE)[0].what.value("taken"), Some(&Value::Share(0.2)));
     }
 
     #[test]

@@ -8,6 +8,13 @@ pub(super) const RULE: Rule = Rule { name: "throttled", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
+    if case.record.import.is_some() {
+        let events = conditions.before.throttled.filter(|events| *events > 0)?;
+        let what = text!("heat has throttled the CPU clock; events since boot: {events}");
+        let says = text!("thermal throttling events since boot: {events}");
+        let finding = RULE.report_fact_as(RULE.name, Severity::Note, what);
+        return Some(vec![finding.cite(says, "conditions.before.throttled").mend_as(RULE.name)]);
+    }
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let lasted = by_heat(case).map(|cause| cause.evidence);
@@ -43,6 +50,12 @@ mod tests {
         record.conditions.after.as_mut().unwrap().clock_holders.heat_ms = Some(340);
         let cites = |finding: &Finding| finding.evidence.iter().any(|one| one.from.ends_with("heat_ms"));
         assert!(cites(&found(&record, RULE)[0]));
+        let imported = record::Record { import: Some(Default::default()), ..record.clone() };
+        let since_boot = &found(&imported, RULE)[0];
+        assert_eq!(
+            (since_boot.severity, since_boot.what.value("events")),
+            (Severity::Note, Some(&7u64.into()))
+        );
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
     }

@@ -9,7 +9,7 @@ use crate::reading::*;
 
 /// Columns that identify the CPU of a row.
 pub(crate) const IDS: &str =
-    "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC";
+    "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC|PKG|CORE";
 
 /// The declaration of a tool with these table heads.
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
@@ -27,6 +27,10 @@ pub(super) const VMSTAT: Tool = tool("vmstat", |line, _| {
     scan::begins(line.text, "procs -|--procs-|procs  ")
         || head(line.text).is_some_and(|columns| is_vmstat(&columns))
 });
+
+/// cpupower monitor.
+pub(super) const MONITOR: Tool =
+    tool("cpupower monitor", |line, _| line.text.contains("CPU|") && head(line.text).is_some());
 
 /// mpstat and sar.
 pub(super) const SYSSTAT: Tool = tool("sar and mpstat", |line, _| head(line.text).is_some());
@@ -71,10 +75,11 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns named in a head.
 fn head(text: &str) -> Option<Vec<String>> {
     // Most lines have none of the marks.
-    let marks = |text: &str| text.len() > 16 && (text.contains("ldavg-") || text.contains(" swpd "));
+    let marks =
+        |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|mark| text.contains(mark));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // turbostat has printed the two without anything between.
-    let text = text.replace("WattRAMWatt", "Watt RAMWatt");
+    let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace('|', " ");
     let (words, _) = without_time(&text);
     // vmstat's columns have names that are common words.
     let own = |word: &&str| if text.contains(" swpd ") { format!("vm.{word}") } else { (*word).to_owned() };
@@ -114,19 +119,21 @@ struct ColumnsReader {
     found: BTreeMap<(String, Option<u32>), Column>,
     /// Whether a row has been read.
     begun: bool,
+    /// The head or the row directly above, which a margin may have cut.
+    above: PendingLine,
+    /// Whether that was a head.
+    below_head: bool,
+    /// Whether a margin cut the head.
+    cut: bool,
+    /// The last value of the row above, if it seemed whole.
+    last: Option<(String, Option<u32>)>,
 }
 
-impl Reader for ColumnsReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if line.text.trim().is_empty() {
-            return Fit::Between;
-        }
-        if let Some(columns) = head(line.text) {
-            let other = !self.columns.is_empty() && is_turbostat(&columns) != is_turbostat(&self.columns);
-            self.columns = columns;
-            return if other { Fit::Over } else { Fit::Taken };
-        }
-        let (mut words, mean) = without_time(line.text);
+impl ColumnsReader {
+    /// A row, if it is whole.
+    fn row(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.replace('|', " ");
+        let (mut words, mean) = without_time(&text);
         if is_vmstat(&self.columns) {
             words.truncate(self.columns.len());
         }
@@ -171,8 +178,9 @@ impl Reader for ColumnsReader {
         }
         let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
-        for (column, value) in columns.iter().zip(words) {
-            let Some((kind, word)) = meaning(column) else { continue };
+        for (name, value) in columns.iter().zip(words) {
+            self.last = None;
+            let Some((kind, word)) = meaning(name) else { continue };
             let exponent = match kind {
                 "state" => -2,
                 "clock" | "tsc" => scan::find(&[("in GHz", 9)], &word).unwrap_or(6),
@@ -180,7 +188,7 @@ impl Reader for ColumnsReader {
             };
             let Some(value) = parse_scaled(value, exponent) else { continue };
             // A counter with another rate is another machine's.
-            let rate = self.found.get(&(column.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
+            let rate = self.found.get(&(name.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
             if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
                 && (known - value).abs() > 0.1 * known
             {
@@ -189,11 +197,63 @@ impl Reader for ColumnsReader {
             }
             let column = self
                 .found
-                .entry((column.clone(), cpu))
+                .entry((name.clone(), cpu))
                 .or_insert_with(|| Column { line: line.into(), ..Column::default() });
+            self.last = Some((name.clone(), cpu)).filter(|_| !mean);
             if mean { column.mean = Some(value) } else { column.samples.push(value) }
         }
         Fit::Taken
+    }
+}
+
+impl Reader for ColumnsReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let above = std::mem::take(&mut self.above);
+        let below_head = std::mem::take(&mut self.below_head);
+        let last = self.last.take();
+        if line.text.trim().is_empty() {
+            return Fit::Between;
+        }
+        // The margin may have cut a word.
+        let front = above.line().text;
+        let joined = ["", " "].into_iter().filter(|_| !front.is_empty());
+        let joined: Vec<String> = joined.map(|blank| format!("{front}{blank}{}", line.text.trim())).collect();
+        let (ends, _) = without_time(line.text);
+        let number = |word: &&str| parse_decimal(word).is_some();
+        let known = |columns: &Vec<String>| columns.iter().filter(|name| meaning(name).is_some()).count();
+        let whole = joined.iter().filter_map(|text| head(text)).max_by_key(known);
+        let whole = whole.filter(|whole| below_head && known(whole) > known(&self.columns));
+        if let Some(columns) = whole.filter(|_| !ends.iter().any(number)) {
+            // A sibling's row lacks the last columns, so that rows that turbostat printed cannot be joined.
+            self.columns = if is_turbostat(&columns) { Vec::new() } else { columns };
+            self.cut = true;
+            return Fit::Taken;
+        }
+        if let Some(columns) = head(line.text) {
+            let other = !self.columns.is_empty() && is_turbostat(&columns) != is_turbostat(&self.columns);
+            (self.columns, self.cut, self.above, self.below_head) = (columns, false, line.into(), true);
+            return if other { Fit::Over } else { Fit::Taken };
+        }
+        if let (Some(last), true) = (last, ends.len() == 1 && ends.iter().all(number)) {
+            // It may be the end of the value above.
+            self.found.get_mut(&last).map(|column| column.samples.pop());
+            return Fit::Between;
+        }
+        let is_end = ends.iter().all(number) && ends.len() < self.columns.len();
+        let is_whole = |text: &&String| is_end && without_time(text).0.len() == self.columns.len();
+        let joined = joined.iter().find(is_whole);
+        let fit = match joined {
+            Some(text) => self.row(Line { number: above.line().number, text }, sink),
+            // A margin that cut the head cuts every row.
+            None if self.cut => Fit::Between,
+            None => self.row(line, sink),
+        };
+        if fit == Fit::Between && !is_turbostat(&self.columns) {
+            self.above = line.into();
+        }
+        let is_half =
+            self.cut && fit == Fit::Between && ends.iter().all(|word| number(word) || *word == "all");
+        if is_half { Fit::Taken } else { fit }
     }
 
     fn end(&mut self, sink: &mut Sink) {

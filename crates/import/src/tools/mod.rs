@@ -48,6 +48,7 @@ const TOOLS: &[Tool] = &[
     lscpu::LSCPU,
     columns::TURBOSTAT,
     columns::VMSTAT,
+    columns::MONITOR,
     columns::SYSSTAT,
 ];
 

@@ -40,7 +40,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     if !text.starts_with(|c: char| c.is_ascii_digit() || "T#p\"{WM".contains(c)) {
         return false;
     }
-    text.starts_with("T:") && thread(line).is_some()
+    text.starts_with("T:") && (thread(line).is_some() || is_half(text))
         || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
         || text.starts_with("policy: ") && text.contains("loadavg:")
         || scan::begins(text, JSON) && (text.contains("cyclictest") || text.starts_with("\"file"))
@@ -80,6 +80,11 @@ fn thread(line: Line) -> Option<Thread> {
     (ends && priority && (thread.cycles == 0 || ordered)).then_some(thread)
 }
 
+/// Whether a margin cut a thread's line.
+fn is_half(text: &str) -> bool {
+    text.starts_with("T:") && text.contains(") P:") && (!text.contains("Max:") || text.ends_with("Max:"))
+}
+
 /// `       0:       4:      66`: thread, cycle, latency.
 fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
     let mut fields = text.splitn(4, ':').map(parse_whole);
@@ -96,6 +101,8 @@ fn is_row(text: &str) -> bool {
 #[derive(Default)]
 struct CyclicReader {
     seen: Seen,
+    /// A thread's line, which a margin may have cut.
+    above: PendingLine,
     in_histogram: bool,
     json: Document,
 }
@@ -158,8 +165,21 @@ impl Reader for CyclicReader {
         if self.in_histogram && self.row(line).is_some() {
             return Fit::Taken;
         }
+        let above = std::mem::take(&mut self.above);
+        let cut = is_half(above.line().text);
+        let ends = cut || !above.line().text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let whole = if ends { format!("{}{text}", above.line().text) } else { String::new() };
+        let joined = Line { number: above.line().number, text: &whole };
+        let thread = thread(joined).or_else(|| thread(line));
+        self.seen.lost |= cut && !is_half(&whole) && thread.is_none();
+        if is_half(&whole) || text.starts_with("T:") {
+            self.above = if text.starts_with("T:") { line.into() } else { joined.into() };
+            if thread.is_none() && is_half(self.above.line().text) {
+                return Fit::Taken;
+            }
+        }
         let seen = &mut self.seen;
-        if let Some(thread) = thread(line) {
+        if let Some(thread) = thread {
             // Lines are printed repeatedly; a decreasing count belongs to another run. Before a thread has started, its
             // number is 0.
             let is_of_another =
@@ -198,6 +218,7 @@ impl Reader for CyclicReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        self.seen.lost |= is_half(self.above.line().text);
         if self.json.begun() {
             json::read(&self.json, &mut self.seen, sink);
         }

@@ -17,7 +17,7 @@ pub(super) const PATTERNS: &[Tool] = &[
     tool::<2>("x86_energy_perf_policy"),
     tool::<3>("rdmsr"),
     tool::<4>("uname"),
-    tool::<5>("uptime"),
+    tool::<5>("uptime and top"),
     tool::<6>("free"),
     tool::<7>("free of procps before 3.3.10"),
     tool::<8>("dmesg"),
@@ -291,7 +291,7 @@ fn asked(command: &Command) -> VecDeque<String> {
         // Within a container or on another machine.
         let away = scan::begins(
             part,
-            "kubectl |docker |podman |ssh |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ",
+            "kubectl |docker |podman |ssh |wsl |wsl.exe |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ",
         );
         let reads = |word: &&str| scan::is_one_of(word, "cat|head|tail|grep");
         let part = &part.replace(if away { ['\'', '"'] } else { ['\0'; 2] }, "");
