@@ -134,9 +134,11 @@ pub(super) fn without_stamps(line: &str) -> &str {
 /// Whether a line may begin with a stamp; a quick check that excludes most lines.
 fn may_be_stamped(line: &str) -> bool {
     let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
-    scan::begins(line, "[|<|kern|user|daemon|syslog")
-        || line.as_bytes().windows(3).any(is_time)
-        || line.len() > 9 && line.contains(" kernel: ")
+    // sar's times have no fractions.
+    let of_sar = line.as_bytes().get(2) == Some(&b':') && line.as_bytes().get(8) == Some(&b' ');
+    let begins = || scan::begins(line, "[|<|kern|user|daemon|syslog");
+    let timed = || line.as_bytes().windows(3).any(is_time);
+    !of_sar && (begins() || timed() || line.len() > 9 && line.contains(" kernel: "))
 }
 
 /// `   12  text`, `12: text`, `12|text`: a line number and the line.

@@ -24,6 +24,8 @@ struct Pattern {
     parts: Vec<Part>,
     /// The first byte of such lines, if it is the same for all.
     first: Option<u8>,
+    /// The longest word of its own, which excludes most lines.
+    word: &'static str,
     /// Paths and their contents.
     files: Vec<(&'static str, &'static str)>,
     figures: Vec<Figure>,
@@ -109,7 +111,9 @@ fn pattern(line: &'static str) -> Pattern {
         _ => None,
     };
     let (command, figures) = (command.split_whitespace().collect(), figures.collect());
-    Pattern { opens, counts, command, parts, first, files, figures }
+    let own = parts.iter().filter_map(|part| if let Part::Words(words) = part { Some(*words) } else { None });
+    let word = own.flat_map(|words| words.split(' ')).max_by_key(|word| word.len()).unwrap_or_default();
+    Pattern { opens, counts, command, parts, first, word, files, figures }
 }
 
 /// The text before the first placeholder of a template, the placeholder, and the text after it.
@@ -149,8 +153,7 @@ impl Pattern {
         }
         match self.parts.as_slice() {
             [Part::Words(words), ..] => text.starts_with(words.split(' ').next().unwrap_or_default()),
-            [Part::Take(..), Part::Words(words), ..] => text.contains(words.trim()),
-            _ => text.len() <= 40,
+            _ => (!self.word.is_empty() || text.len() <= 40) && text.contains(self.word),
         }
     }
 
