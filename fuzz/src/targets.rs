@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use experiment::recipes::{BUILT_IN, Origin, read_text, score, template};
-use import::{Importer, Split};
+use import::{Importer, Split, Table};
 use machine::smbios;
 use quiet::compound_change::CompoundChange;
 use quiet::journal::{self, Step};
@@ -83,7 +83,9 @@ pub fn find(name: &str) -> Target {
 /// Captured outputs, by tool according to their file names.
 fn tools() -> BTreeMap<String, Vec<Vec<u8>>> {
     let machines = files("reference/machines", "").into_values().collect();
-    let mut tools = BTreeMap::from([("published".to_owned(), machines)]);
+    let rows = "|Machine|Seconds|\n|---|---|\n|db1|12.5|\n|db2|1,234.5|\n";
+    let mut tools =
+        BTreeMap::from([("published".to_owned(), machines), ("table".to_owned(), vec![rows.into()])]);
     let folders = ["texts", "inputs", "pasted", "real/debian-12", "real/debian-13", "real/debian-sid"];
     for (name, text) in folders.iter().flat_map(|one| files(&format!("crates/import/tests/{one}"), "")) {
         let tool = name.split(|c: char| !c.is_ascii_alphabetic()).next();
@@ -117,7 +119,8 @@ fn record(input: &[u8]) {
 }
 
 fn import(input: &[u8]) {
-    let mut importer = Importer::new(Split::Hosts);
+    let table = Table::parse("workload.time: rows=machine, col=Seconds, workload=bc, unit=s");
+    let mut importer = Importer::new(Split::Hosts).with_tables(table.into_iter().collect());
     importer.read("text", input).expect("reading from memory does not fail");
     for imported in importer.finish().unwrap_or_default() {
         shown(&imported.into_record(Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new())));
