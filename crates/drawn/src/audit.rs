@@ -73,10 +73,8 @@ impl<'a> Audited<'a> {
 
     /// The knob's effect on measurements, the effect measured here, notes, and the way to set it.
     fn sentences(&self) -> Vec<String> {
-        let here = self
-            .worth
-            .as_ref()
-            .map(|worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string());
+        let describe = |worth: &Worth| worth.describe(self.name(), ProofBy::for_knob(self.row)).to_string();
+        let here = self.worth.as_ref().map(describe);
         let mut said: Vec<String> = [sentence(self.row.knob.effect)].into_iter().chain(here).collect();
         said.extend(self.notes());
         said.extend(advice(self.row).map(|way| format!("To set: {way}")));
@@ -150,11 +148,8 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let mut remarks = remarks(seen);
     remarks.truncate(at_most(REMARKS));
     let noisy = standing(knobs, Stand::Noisy);
-    let by_hand: Vec<(&str, String)> = noisy
-        .iter()
-        .filter_map(|knob| Some((knob.name(), advice(knob.row)?)))
-        .take(at_most(BY_HAND))
-        .collect();
+    let by_hand = noisy.iter().filter_map(|knob| Some((knob.name(), advice(knob.row)?)));
+    let by_hand: Vec<(&str, String)> = by_hand.take(at_most(BY_HAND)).collect();
     if !noisy.is_empty() {
         screen.blank();
         // The table's head, those below it that have a line each, and two empty lines.
@@ -197,9 +192,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let place = if seen.captured { "in this tree" } else { "here" };
     let says = match noisy.len() {
         0 => format!("None of the {here} {place} adds noise that can be turned off"),
-        noisy => {
-            format!("{noisy} of the {here} {place} {} noise to measurements", agree(noisy, "adds", "add"))
-        }
+        n => format!("{n} of the {here} {place} {} noise to measurements", agree(n, "adds", "add")),
     };
     screen.paragraph(&[], Tone::Strong, format!("{says}{by_hand}."));
     let most = |lines: usize| if seen.named { usize::MAX } else { lines };
@@ -216,9 +209,7 @@ fn fields<'a>() -> [Field<Audited<'a>>; 5] {
     [
         ("knob", |knob| knob.name().to_owned()),
         ("now", |knob| knob.row.inspection.now.to_string()),
-        ("quiet value", |knob| {
-            knob.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)
-        }),
+        ("quiet value", |of| of.row.inspection.steadier.as_ref().map_or(String::new(), ToString::to_string)),
         ("set by", |knob| set_by(knob.row)),
         ("gain here", |knob| knob.worth.as_ref().map_or(String::new(), |worth| worth.brief().to_string())),
     ]
@@ -268,9 +259,7 @@ fn is_captured(row: &AuditRow) -> bool {
 /// Notes on setting the knob: boot parameters, manual steps, missing prerequisites.
 fn advice(row: &AuditRow) -> Option<String> {
     match (&row.inspection.adjustment, &row.needs) {
-        (Adjustment::BootParameters(parameters), _) => {
-            Some(format!("on the kernel's command line: {parameters}"))
-        }
+        (Adjustment::BootParameters(all), _) => Some(format!("on the kernel's command line: {all}")),
         (Adjustment::Manual(adjustment), _) => Some(adjustment.to_string()),
         (Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_), Some(needs))
             if *needs != Need::Root && !is_captured(row) =>

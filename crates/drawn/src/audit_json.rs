@@ -27,8 +27,7 @@ pub fn audit(
         let (adjustment, detail) = match &inspection.adjustment {
             Adjustment::None => ("none", Value::Null),
             Adjustment::Write(changes) => {
-                let change =
-                    |change: &Change| json!({"path": change.path, "old": change.old, "new": change.new});
+                let change = |one: &Change| json!({"path": one.path, "old": one.old, "new": one.new});
                 ("write", changes.iter().map(change).collect())
             }
             Adjustment::ProcessSetting(setting) => (

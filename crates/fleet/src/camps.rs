@@ -75,9 +75,8 @@ fn by_fact(group: &Group) -> Option<Camps> {
     });
     let (_, figure, camps, by) = judged.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let number = camps.iter().copied().max()? + 1;
-    let members =
-        (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
-    Some(with_speeds(group, figure, members.collect(), |first| {
+    let parts = (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
+    Some(with_speeds(group, figure, parts.collect(), |first| {
         let value = |fact: &usize| group.members.get(first).and_then(|member| member.fact(*fact));
         by.iter().map(|fact| (*fact, value(fact))).collect()
     }))
@@ -137,11 +136,9 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     let by_speed = |a: &&(f64, usize), b: &&(f64, usize)| a.0.total_cmp(&b.0);
     let (slow, fast) = (middles.iter().min_by(by_speed)?, middles.iter().max_by(by_speed)?);
     let apart = fast.0 - slow.0;
-    let residuals: Vec<f64> = of
-        .values()
-        .zip(&middles)
-        .flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle))
-        .collect();
+    let camps = of.values().zip(&middles);
+    let residuals = camps.flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle));
+    let residuals: Vec<f64> = residuals.collect();
     let within = scale(&residuals)?.max(WORTH_TELLING / 10.0);
     // The standard deviation of a median is √(π/2) times that of a mean.
     let deviation =
@@ -233,8 +230,7 @@ fn with_speeds(
 
 /// Removes drift during the collection; returns each result, and its drift from the first to the last third.
 pub(crate) fn take_out_drifts(group: &mut Group) -> Vec<(u32, f64)> {
-    let times: Vec<Option<f64>> =
-        group.members.iter().map(|member| member.begun.map(|at| at as f64)).collect();
+    let times: Vec<Option<f64>> = group.members.iter().map(|one| one.begun.map(|at| at as f64)).collect();
     group.columns.iter_mut().filter_map(|column| take_out_drift(column, &times)).collect()
 }
 
@@ -249,10 +245,8 @@ fn take_out_drift(column: &mut Column, times: &[Option<f64>]) -> Option<(u32, f6
     let third = points.len() / 3;
     let (first, last) = (&points[..third], &points[points.len() - third..]);
     let middle = |part: &[(f64, f64)]| {
-        (
-            median(part.iter().map(|(time, _)| *time).collect()),
-            median(part.iter().map(|(_, log)| *log).collect()),
-        )
+        let (times, logs) = part.iter().copied().unzip();
+        (median(times), median(logs))
     };
     let ((begin, slow), (end, fast)) = (middle(first), middle(last));
     let slope = (fast - slow) / (end - begin);

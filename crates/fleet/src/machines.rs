@@ -30,9 +30,7 @@ pub(crate) fn remark(
             remark.count += 1;
             remark.examples.extend(example.filter(|_| remark.examples.len() < EXAMPLES));
         }
-        None => {
-            remarks.push(Remark { what, code, left_out, count: 1, examples: example.into_iter().collect() })
-        }
+        None => remarks.push(Remark { what, code, left_out, count: 1, examples: Vec::from_iter(example) }),
     }
 }
 

@@ -73,11 +73,8 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     }
     let worst = |slow: &Slow| slow.figures.first().map_or(1.0, |figure| figure.speed);
     slow.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
-    let instead = if newest.iter().any(|judgement| !judgement.families.is_empty()) {
-        Vec::new()
-    } else {
-        suggest(&newest)
-    };
+    let judged = newest.iter().any(|judgement| !judgement.families.is_empty());
+    let instead = if judged { Vec::new() } else { suggest(&newest) };
     let confirm = confirm(&slow.iter().map(|slow| slow.machine.as_str()).collect::<Vec<_>>());
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
@@ -190,12 +187,8 @@ impl Judgement<'_> {
         let known = |column: &Judged| group.known.figure(column.column.figure?);
         let figure = |column: &Judged| {
             let (figure, number) = (known(column)?, column.column.figure?);
-            let values: Vec<f64> = group
-                .members
-                .iter()
-                .filter_map(|member| member.figures.get(&number))
-                .map(|point| point.value)
-                .collect();
+            let points = group.members.iter().filter_map(|member| member.figures.get(&number));
+            let values: Vec<f64> = points.map(|point| point.value).collect();
             Some(ClassFigure {
                 what: figure.what.clone(),
                 metric: figure.metric,
@@ -223,9 +216,8 @@ impl Judgement<'_> {
             }
         };
         let of_kind = facts().iter().enumerate().filter(|(_, fact)| fact.is_of_kind());
-        let drift = |(number, moved): &(u32, f64)| {
-            Some(Drift { what: group.known.figure(*number)?.what.clone(), speed: moved.exp() })
-        };
+        let what = |number: &u32| Some(group.known.figure(*number)?.what.clone());
+        let drift = |(number, moved): &(u32, f64)| Some(Drift { what: what(number)?, speed: moved.exp() });
         Class {
             name: medoid.map_or(String::new(), |medoid| medoid.machine_is.clone()),
             facts: of_kind.filter_map(|(at, _)| self.value(at, Some(first?.fact(at)?))).collect(),
@@ -238,11 +230,7 @@ impl Judgement<'_> {
             figures: columns.iter().filter_map(figure).collect(),
             families: columns.iter().map(|column| column.column.family).collect(),
             varying: self.varying(),
-            two_valued: self
-                .two_valued
-                .iter()
-                .filter_map(|number| Some(group.known.figure(*number)?.what.clone()))
-                .collect(),
+            two_valued: self.two_valued.iter().filter_map(what).collect(),
             drifts: self.drifts.iter().filter_map(drift).collect(),
             rows: group.members.iter().enumerate().map(row).collect(),
         }
@@ -295,8 +283,7 @@ impl Judgement<'_> {
     fn slow(&self, at: usize, class: usize) -> Option<Slow> {
         let slow_in = self.slow_in.get(at).filter(|slow_in| !slow_in.is_empty())?;
         let member = self.group.members.get(at)?;
-        let families: Vec<&FamilyJudged> =
-            slow_in.iter().filter_map(|number| self.families.get(*number)).collect();
+        let families: Vec<&FamilyJudged> = slow_in.iter().filter_map(|at| self.families.get(*at)).collect();
         let core = families.iter().find(|family| family.family == Family::Core);
         let clock = core.and_then(|core| self.clock(core, at));
         let mut figures: Vec<SlowFigure> =

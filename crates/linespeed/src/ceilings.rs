@@ -1,5 +1,4 @@
-//! The ceilings of machines, with which `stat` compares a command, in a small file next to the records that is fast to
-//! read.
+//! The ceilings of machines, with which `stat` compares a command, in a small, fast file next to the records.
 
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use os::places;
 use record::phrase::visible;
-use record::{Ended, Machine, Record};
+use record::{Ended, Machine, Record, file_name};
 use report::view::{Form, Screen, View};
 
 use crate::failure::Failure;
@@ -94,8 +94,7 @@ pub fn destination(
         let words = "--label needs a saved record: add --output FILE or drop --json";
         return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::usage(words)));
     }
-    let name =
-        record::file_name::record_name(host(options, machine.hostname.as_deref()), &record.started) + ".json";
+    let name = file_name::record_name(host(options, machine.hostname.as_deref()), &record.started) + ".json";
     let place = files::state_folder().map(|folder| os::whole_file::free_name(&folder.join(name)));
     match place.and_then(|path| files::check_writable(&path).map(|()| path)) {
         Ok(path) => Ok(Some(path)),

@@ -91,8 +91,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Saves the index of a records directory if the directory belongs to this user; without an index, listing is just
-/// slower.
+/// Saves the index of a records directory if it belongs to this user; without an index, listing is just slower.
 pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);

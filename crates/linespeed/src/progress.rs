@@ -1,6 +1,6 @@
 //! Progress on standard error: on a terminal, a bar with the remaining time; lines with `--verbose`; otherwise nothing.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::Instant;
 
 use experiment::copies::RunObserver;
@@ -95,17 +95,11 @@ impl Progress for Shown<'_> {
         self.done += self.current;
         self.show(self.done);
         if self.out.verbose {
-            let line = format!(
-                "{}: {:.1} s of about {:.1} s",
-                self.name,
-                self.began.elapsed().as_secs_f64(),
-                self.current
-            );
+            let took = self.began.elapsed().as_secs_f64();
+            let line = format!("{}: {took:.1} s of about {:.1} s", self.name, self.current);
             match &self.bar {
                 Some(bar) => bar.println(line),
-                None => {
-                    let _ = writeln!(std::io::stderr(), "{line}");
-                }
+                None => output::print_error(&format!("{line}\n")),
             }
         }
     }

@@ -90,10 +90,9 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
         if source.from.starts_with(reference::PREFIX) {
             continue;
         }
-        let called = visible(&pseudonyms.file(Path::new(&source.from)));
+        let file = visible(&pseudonyms.file(Path::new(&source.from)));
         // Copies in two folders.
-        source.from =
-            if taken.insert(called.clone()) { called } else { pseudonyms.of(Kind::File, &source.from) };
+        source.from = if taken.insert(file.clone()) { file } else { pseudonyms.of(Kind::File, &source.from) };
         source.name = source.from.trim_end_matches(".json").to_owned();
     }
     Ok(())

@@ -48,8 +48,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
 /// What to type for a record saved here: only its name, if that finds it.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
-    let finds =
-        |stem: &String| store::find(&os::places::state_folders(), stem).is_some_and(|found| found == path);
+    let finds = |stem: &String| store::find(&os::places::state_folders(), stem).as_deref() == Some(path);
     stem.filter(finds).unwrap_or_else(|| visible(path))
 }
 
@@ -67,19 +66,17 @@ fn file(path: &Path) -> Result<Record, Failure> {
         let failed = |trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name));
         return machine.record(env!("CARGO_PKG_VERSION")).map_err(failed);
     }
-    let refused = |why: String| Failure::Input { path: path.to_owned(), why };
+    let refused = |why: &str| Failure::Input { path: path.to_owned(), why: why.to_owned() };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
         let why = "is not a record, but this machine's ceilings; the records are in the same directory";
-        return Err(refused(why.to_owned()));
+        return Err(refused(why));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
     let plain = path.to_str().is_some_and(store::is_label) && !path.exists();
     if plain && from == path {
-        return Err(refused(
-            "no file, label or record has this name; linespeed records lists them".to_owned(),
-        ));
+        return Err(refused("no file, label or record has this name; linespeed records lists them"));
     }
-    Record::read_within(from, memory_left()).map_err(|error| refused(error.to_string()))
+    Record::read_within(from, memory_left()).map_err(|error| refused(&error.to_string()))
 }
 
 /// Memory that this process may still allocate, bytes.

@@ -59,9 +59,7 @@ pub fn comparison(of: &Comparison) -> String {
         ("unit", |one| one.row.unit.clone()),
         ("better", |one| better(one.row.better)),
         ("per", |one| one.row.per.map_or("", |per| per.word()).to_owned()),
-        ("record", |one| {
-            one.of.subjects.get(one.record).map_or(String::new(), |subject| subject.name.clone())
-        }),
+        ("record", |one| one.of.subjects.get(one.record).map_or(String::new(), |of| of.name.clone())),
         ("value", |one| number(one.cell.value)),
         ("ratio", |one| number(one.cell.ratio)),
         ("ratio_low", |one| number(one.cell.interval.map(|interval| interval.0))),
@@ -72,12 +70,8 @@ pub fn comparison(of: &Comparison) -> String {
         ("from", |one| text(one.cell.from.as_ref())),
         ("doubt", |one| text(one.cell.doubt.as_ref())),
         ("change", |one| number(one.change().map(|change| change.by))),
-        ("change_low", |one| {
-            number(one.change().and_then(|change| change.interval).map(|interval| interval.0))
-        }),
-        ("change_high", |one| {
-            number(one.change().and_then(|change| change.interval).map(|interval| interval.1))
-        }),
+        ("change_low", |one| number(one.change().and_then(|change| change.interval).map(|ends| ends.0))),
+        ("change_high", |one| number(one.change().and_then(|change| change.interval).map(|ends| ends.1))),
         ("resolved", |one| text(one.change().and_then(|change| change.resolved))),
     ];
     let rows = of.rows.iter().map(|row| ("row", row)).chain(of.figures.iter().map(|row| ("figure", row)));
@@ -203,8 +197,7 @@ pub fn history(of: &History) -> String {
         Table::new("", None, ["time", "record"].into_iter().chain(names.iter().map(String::as_str)));
     for (at, moment) in of.records.iter().enumerate() {
         let name = moment.record.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let point =
-            |line: &Line| line.points.iter().find(|point| point.record == at).map(|point| point.value);
+        let point = |line: &Line| line.points.iter().find(|one| one.record == at).map(|one| one.value);
         let values = of.lines.iter().map(|line| number(point(line)));
         lines.row([moment.started.clone(), name].into_iter().chain(values).collect());
     }

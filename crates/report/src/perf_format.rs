@@ -76,8 +76,7 @@ fn hundredths(value: f64) -> String {
 /// The result that perf prints after `#`, with its unit.
 fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static str)> {
     let of = |whole: &str| value_of(record, whole).filter(|whole| *whole > 0.0);
-    let percent =
-        |whole: &str, unit: &'static str| Some((format!("{:.2}%", value / of(whole)? * 100.0), unit));
+    let percent = |all: &str, unit: &'static str| Some((format!("{:.2}%", value / of(all)? * 100.0), unit));
     match event {
         "task-clock" => {
             let wall = find_time(record)?;

@@ -96,9 +96,8 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
         let name = path.file_name().map_or(argument.clone(), |name| name.to_string_lossy().into_owned());
-        let refused =
-            |error: record::ReadError| Failure::Input { path: path.clone(), why: error.to_string() };
-        if let Some(baseline) = Baseline::read(&path).map_err(refused)? {
+        let failed = |error: record::ReadError| Failure::Input { path: path.clone(), why: error.to_string() };
+        if let Some(baseline) = Baseline::read(&path).map_err(failed)? {
             return Ok((baseline.classes, name));
         }
     }

@@ -47,9 +47,8 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
                 .or_else(|| hint(glossary.find_containing(name), "it is part of:", "."))
                 .or_else(|| glossary.find_nearest(name).map(|near| format!("; did you mean {near}?")))
                 .unwrap_or(".".to_owned());
-            Err(Failure::Usage(format!(
-                "the glossary has no entry {name:?}{hint} All names: linespeed explain"
-            )))
+            let words = format!("the glossary has no entry {name:?}{hint} All names: linespeed explain");
+            Err(Failure::Usage(words))
         }
     }
 }

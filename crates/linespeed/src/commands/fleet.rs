@@ -31,9 +31,8 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         let reasons = read.remarks.iter().map(|remark| format!("{} {}", remark.count, remark.what));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
         let reasons = if reasons.is_empty() { "no .json files".to_owned() } else { reasons };
-        return Err(Failure::Cannot(format!(
-            "{first}: no records ({reasons}); linespeed --output FILE.json creates one"
-        )));
+        let words = format!("{first}: no records ({reasons}); linespeed --output FILE.json creates one");
+        return Err(Failure::Cannot(words));
     }
     let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks, &files::aliases());
     let machines = collections.first().map_or(0, Vec::len) as u64;

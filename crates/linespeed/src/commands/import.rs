@@ -5,7 +5,7 @@ mod destinations;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Importer, Setting, Split, Table, choose_machine, list_machines};
+use import::{Error, Imported, Importer, Setting, Split, Table, choose_machine, list_machines};
 use record::import::NotUnderstood;
 use record::phrase::{count_noun, visible};
 use record::{Record, store};
@@ -27,12 +27,8 @@ const STANDARD_INPUT: &str = "standard input";
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let tables: Vec<Table> =
         import.tables.iter().map(|table| Table::parse(table)).collect::<Result<_, _>>().map_err(usage)?;
-    let settings: Vec<Setting> = import
-        .settings
-        .iter()
-        .map(|setting| Setting::parse(setting))
-        .collect::<Result<_, _>>()
-        .map_err(usage)?;
+    let settings: Vec<Setting> =
+        import.settings.iter().map(|one| Setting::parse(one)).collect::<Result<_, _>>().map_err(usage)?;
     let read = |split: Split| {
         let mut importer = Importer::new(split).with_tables(tables.clone()).with_settings(settings.clone());
         import.files.iter().try_for_each(|path| read_text(&mut importer, path))?;
@@ -42,7 +38,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let mut found = read(split)?;
     // Standard input cannot be read again.
     let again = import.split.is_none() && import.files.iter().all(|path| path.is_file());
-    if matches!(found, Err(import::Error::SeveralMachines(_)) if again)
+    if matches!(found, Err(Error::SeveralMachines(_)) if again)
         && let Ok(apart) = read(Split::Headings)?
         && apart.len() > 1
     {
@@ -125,12 +121,8 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
             && !path.exists()
         {
-            let machine = sources::reference_machine(name)?;
-            return Err(unreadable(format!(
-                "is already a record; linespeed show {}{} shows it",
-                reference::PREFIX,
-                machine.name
-            )));
+            let (prefix, name) = (reference::PREFIX, &sources::reference_machine(name)?.name);
+            return Err(unreadable(format!("is already a record; linespeed show {prefix}{name} shows it")));
         }
         if path.is_dir() {
             return Err(unreadable("is a directory; specify the files in it".to_owned()));
@@ -142,14 +134,14 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     read.map_err(|error| unreadable(format!("cannot be read: {error}")))
 }
 
-fn refused(error: &import::Error, options: &Import) -> Failure {
+fn refused(error: &Error, options: &Import) -> Failure {
     let names: Vec<String> = options.files.iter().map(|path| visible(path)).collect();
     let names = names.join(", ");
     Failure::Cannot(match error {
-        import::Error::NothingKnown { .. } => {
+        Error::NothingKnown { .. } => {
             format!("{names}: {error}; linespeed import --help lists the tools")
         }
-        import::Error::NothingRead { .. } => format!("{names}: {error}"),
+        Error::NothingRead { .. } => format!("{names}: {error}"),
         _ => error.to_string(),
     })
 }
@@ -158,10 +150,9 @@ fn refused(error: &import::Error, options: &Import) -> Failure {
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
     let says: String = first.says.chars().take(60).collect();
+    let lines = count_noun(not_understood.lines, "line");
     output::complain(&format!(
-        "{} not recognized; the first: {} line {}: {says}",
-        count_noun(not_understood.lines, "line"),
-        first.text,
-        first.line
+        "{lines} not recognized; the first: {} line {}: {says}",
+        first.text, first.line
     ));
 }

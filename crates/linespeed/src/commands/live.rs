@@ -61,8 +61,8 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     };
     let mut shown = Shown { screen: Redrawn::default(), head, look: LastLook::default(), said: false, names };
     let machine = found.machine.clone();
-    let mut looker =
-        if live.once.is_some() { None } else { Looker::beside(&machine, &machine.allowed_cpus()) };
+    let once = live.once.is_some();
+    let mut looker = if once { None } else { Looker::beside(&machine, &machine.allowed_cpus()) };
     let mut shape: Option<Box<Shape>> = None;
     let mut keeping = Keeping::begin(super::new_record(), found, of);
     let mut reference = Reference::default();
@@ -74,7 +74,6 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     }
     keeping.say(seen.into_iter().chain(watch.count_group(service.as_ref())));
     keeping.watch.ceilings.clone_from(&reference.ceilings);
-    let once = live.once.is_some();
     if once && reference.ceilings.probe.is_empty() {
         reference.calibrated_ns = watch.listen(READINGS, BETWEEN, stop);
         keeping.say([calibrated(watch.restart())]);

@@ -120,9 +120,8 @@ pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuLis
     }
     let missing = allowed.as_ref().map(|allowed| wanted.difference(allowed)).unwrap_or_default();
     if let (false, Some(allowed)) = (missing.is_empty(), allowed) {
-        return Err(Failure::Usage(format!(
-            "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
-        )));
+        let words = format!("--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}");
+        return Err(Failure::Usage(words));
     }
     Ok(wanted.clone())
 }

@@ -1,5 +1,4 @@
-//! `linespeed overhead`: runs a routine in each layer of the machine, alternately, and reports the cost of the steps
-//! between layers.
+//! `linespeed overhead`: alternately runs a routine in each layer, and reports the cost of the steps between layers.
 
 use std::path::Path;
 
@@ -83,8 +82,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     Ok(result.interrupted.map_or(0, signal_code))
 }
 
-/// Rejects a specified file that is not a kernel or module before the run, instead of reporting a missing layer
-/// afterwards.
+/// Rejects a specified file that is not a kernel or module before the run, instead of reporting a missing layer.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     let files = [
         (&overhead.vm_kernel, "--vm-kernel", check_kernel as fn(&Path, &str) -> Result<(), String>),
@@ -99,12 +97,8 @@ fn check_files(overhead: &Overhead) -> Result<(), Failure> {
 
 /// Rejects a CPU that this process may not use.
 fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
-    match overhead.cpu.filter(|cpu| !cpus.contains(*cpu)) {
-        None => Ok(()),
-        Some(cpu) => {
-            Err(Failure::Usage(format!("--cpu {cpu}: this process may not use that CPU; it may use {cpus}")))
-        }
-    }
+    let Some(cpu) = overhead.cpu.filter(|cpu| !cpus.contains(*cpu)) else { return Ok(()) };
+    Err(Failure::Usage(format!("--cpu {cpu}: this process may not use that CPU; it may use {cpus}")))
 }
 
 /// Shows the progress.

@@ -41,18 +41,14 @@ fn commands_of_the_documents_are_understood() {
     documents(&root.join("contrib"), &mut files);
     let mut seen = 0;
     for file in files {
+        let at = file.display();
         for words in commands(&std::fs::read_to_string(&file).unwrap()) {
             let line: Vec<OsString> =
                 std::iter::once("linespeed".to_owned()).chain(words.clone()).map(OsString::from).collect();
-            let (options, matches) = super::reading::read(line)
-                .unwrap_or_else(|error| panic!("{}: {words:?}: {error}", file.display()));
+            let (options, matches) =
+                super::reading::read(line).unwrap_or_else(|error| panic!("{at}: {words:?}: {error}"));
             let checked = options.check(&matches);
-            assert!(
-                checked.is_ok(),
-                "{}: {words:?}: {:?}",
-                file.display(),
-                checked.err().map(|f| f.to_string())
-            );
+            assert!(checked.is_ok(), "{at}: {words:?}: {:?}", checked.err().map(|f| f.to_string()));
             seen += 1;
         }
     }

@@ -127,16 +127,15 @@ fn sections(text: &'static str) -> Vec<Section> {
 
 /// The command with its paragraphs above its options and its sections below them; the short help has only the first, its examples.
 fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
-    let tools: Vec<&str> = import::tool_names().into_iter().collect();
-    let names: Vec<&str> = measure::MEASUREMENTS.iter().map(|one| one.name).collect();
+    let tools = import::tool_names().into_iter().collect::<Vec<_>>().join(", ");
+    let names = measure::MEASUREMENTS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
     let text_below = |(heading, lines): &Section| format!("{heading}:\n  {}", lines.replace('\n', "\n  "));
     let own = if command.get_name() == ALL { manual_sections(ALL) } else { sections(text) };
     let below: Vec<String> = own.iter().map(text_below).collect();
     let about = command.get_about().map(|about| format!("{about}.")).into_iter();
     let paragraphs = text.trim().split("\n\n").filter(|part| !part.contains(":\n"));
     let above: Vec<String> = about.chain(paragraphs.map(|part| part.replace('\n', " "))).collect();
-    let above =
-        above.join("\n\n").replace("{tools}", &tools.join(", ")).replace("{names}", &names.join(", "));
+    let above = above.join("\n\n").replace("{tools}", &tools).replace("{names}", &names);
     let more = if command.get_name() == ALL { "" } else { "Shared options: linespeed help options" };
     let short = [below.first().map_or("", String::as_str), more].join("\n\n").trim().to_owned();
     command.long_about(above).after_help(short).after_long_help(below.join("\n\n"))

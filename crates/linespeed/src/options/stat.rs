@@ -64,40 +64,29 @@ impl Stat {
             .filter_map(|command| command.first()?.to_str())
             .find(|word| word.split_whitespace().any(|part| part == BETWEEN));
         let wrong = if let Some(line) = quoted {
-            Some(format!(
-                "commands separated by ::: must not be in quotes: linespeed stat -- {}",
-                line.trim()
-            ))
+            format!("commands separated by ::: must not be in quotes: linespeed stat -- {}", line.trim())
         } else if several && commands.iter().any(|command| command.is_empty()) {
-            Some("one side of ::: has no command: linespeed stat -- OLD ::: NEW".to_owned())
+            "one side of ::: has no command: linespeed stat -- OLD ::: NEW".into()
         } else if commands.len() > MOST {
-            Some(format!("{} commands are too many to run alternately; at most {MOST}", commands.len()))
+            format!("{} commands are too many to run alternately; at most {MOST}", commands.len())
         } else if several && self.probe {
-            Some("--probe takes only one command: omit --probe, or ::: and everything after it".to_owned())
+            "--probe takes only one command: omit --probe, or ::: and everything after it".into()
         } else if several && (self.perf_format || self.separator.is_some()) {
-            Some(
-                "perf's format takes only one command: omit --perf-format and -x, or ::: and everything \
+            "perf's format takes only one command: omit --perf-format and -x, or ::: and everything \
                  after it"
-                    .to_owned(),
-            )
+                .into()
         } else if !several && fails_on {
-            Some(
-                "--fail-on compares commands, OLD ::: NEW; for records use linespeed compare --fail-on"
-                    .to_owned(),
-            )
+            "--fail-on compares commands, OLD ::: NEW; for records use linespeed compare --fail-on".into()
         } else if !several && self.pid.is_empty() && self.limit.is_some() {
-            Some(
-                "--for requires -p PID or several commands (OLD ::: NEW); -r N runs one command N times"
-                    .to_owned(),
-            )
+            "--for requires -p PID or several commands (OLD ::: NEW); -r N runs one command N times".into()
         } else if ![0, 1, commands.len()].contains(&self.prepare.len()) {
             let (given, of) =
                 (count_noun(self.prepare.len(), "--prepare"), count_noun(commands.len(), "command"));
-            Some(format!("{given} for {of}: specify one for all commands, or one per command"))
+            format!("{given} for {of}: specify one for all commands, or one per command")
         } else {
-            None
+            return Ok(commands);
         };
-        wrong.map_or(Ok(commands), |words| Err(Failure::Usage(words)))
+        Err(Failure::Usage(wrong))
     }
 
     /// The line to run before each run of the command with this number, from 0.

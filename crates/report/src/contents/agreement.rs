@@ -128,8 +128,7 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
         "wake-up" => among("wakeup.latency", &|m| said(m, Label::Setting, "as-is")),
         _ => return None,
     };
-    let shares =
-        resource.ceiling.map(|ceiling| (resource.delivered / ceiling).min(ceiling / resource.delivered));
+    let shares = resource.ceiling.map(|best| (resource.delivered / best).min(best / resource.delivered));
     let follows = match (shares, resource.share) {
         (Some(follows), Some(share)) => is_near(follows, share),
         // Against the best of this run, and of a machine that others used, there is no share.

@@ -201,9 +201,8 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         [] => {}
         [(only, _)] => text.push_str(&format!("; {only}")),
         several => {
-            let count =
-                |(end, runs): &(String, Vec<String>)| format!("{end} in {} of {all} runs", runs.len());
-            text.push_str(&format!("; {}", several.iter().map(count).collect::<Vec<_>>().join(", ")));
+            let said = |(end, runs): &(String, Vec<String>)| format!("{end} in {} of {all} runs", runs.len());
+            text.push_str(&format!("; {}", several.iter().map(said).collect::<Vec<_>>().join(", ")));
         }
     }
     let left = time.detail.get(detail::LEFT_BEHIND).unwrap_or_default();

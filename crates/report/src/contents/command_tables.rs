@@ -140,8 +140,7 @@ pub(crate) fn counts(record: &Record) -> Table {
             rate => units::significant(rate),
         };
         let coverage = m.detail.get(detail::COVERAGE).filter(|share| *share < 0.9999);
-        let coverage =
-            coverage.map_or(String::new(), |share| format!("{} of the time", units::percent(share)));
+        let coverage = coverage.map_or(String::new(), |part| format!("{} of the time", units::percent(part)));
         let mut name = event.to_owned();
         if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
@@ -165,10 +164,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
         section.add("CPUs used", format!("{used} of {cpus}{bound}"));
     }
     section.add_some("cores", super::places::cores_had(record));
-    section.add_some(
-        "IPC",
-        figures(record, metrics::CORE_IPC).next().map(|ipc| units::significant(ipc.value())),
-    );
+    section.add_some("IPC", figures(record, metrics::CORE_IPC).next().map(|m| units::significant(m.value())));
     section.add_some(
         "core clock",
         time.detail.get(detail::CLOCK_HZ).map(|hz| {

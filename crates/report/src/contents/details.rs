@@ -65,9 +65,7 @@ const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     }),
     ("#holds", |level| level.measured_bytes.map_or(String::new(), units::bytes)),
     ("#advertised", |level| level.advertised_bytes.map_or(String::new(), units::bytes)),
-    ("judgement", |level| {
-        Some(level.judgement.to_string()).filter(|says| is_short(says)).unwrap_or_default()
-    }),
+    ("judgement", |level| Some(level.judgement.to_string()).filter(|it| is_short(it)).unwrap_or_default()),
 ];
 
 /// Maximum length of a remark within its row; longer ones are below the table.

@@ -55,8 +55,7 @@ pub fn loss(finding: &Finding) -> String {
     let cost = match &finding.loss {
         Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => {
             let digits = units::digits_of_share(*share, *interval);
-            let [share, low, high] =
-                [*share, interval.0, interval.1].map(|share| units::percent_to(share, digits));
+            let [share, low, high] = [*share, interval.0, interval.1].map(|of| units::percent_to(of, digits));
             let between = range(&low, &high);
             format!("costs {share}{of} [{between}]{how}")
         }

@@ -152,8 +152,7 @@ pub(crate) fn describe_files(remark: &Remark) -> String {
 /// Notes: camps, small classes, drifts, files.
 fn remarks(fleet: &Fleet) -> Vec<String> {
     let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Group of {camp}."));
-    let small =
-        fleet.classes.iter().filter_map(|class| Some(format!("{}: {}.", class.name, class.note.as_ref()?)));
+    let small = fleet.classes.iter().filter_map(|of| Some(format!("{}: {}.", of.name, of.note.as_ref()?)));
     let drifts = fleet.classes.iter().flat_map(|class| {
         class.drifts.iter().take(2).map(|drift| {
             let change = percent((drift.speed - 1.0).abs());

@@ -37,8 +37,7 @@ fn system(machine: &Machine) -> Section {
     let mut section = Section::new("Machine");
     let system = &machine.system;
     section.add_some("Host name", super::summary::host_name(machine));
-    let words: Vec<&str> =
-        [&system.vendor, &system.product].into_iter().flatten().map(String::as_str).collect();
+    let words = [&system.vendor, &system.product].into_iter().flatten().cloned().collect::<Vec<_>>();
     section.add("System", words.join(" "));
     section.add_some("Board", system.board.as_ref());
     section.add_some("Firmware", system.firmware.as_ref());
@@ -107,10 +106,8 @@ fn cpus(record: &Record) -> Section {
         section.add("CPUs offline", format!("{} ({offline})", offline.len()));
     }
     section.add_some("CPUs allowed", counted(machine.counts.cpus_allowed, &with(&|cpu| cpu.allowed)));
-    section.add_some(
-        "CPUs move",
-        record.diagnosis.shape.as_ref().map(|shape| places::brief(shape, &record.started)),
-    );
+    let moves = record.diagnosis.shape.as_ref().map(|shape| places::brief(shape, &record.started));
+    section.add_some("CPUs move", moves);
     section.add_some("Packages", machine.counts.packages);
     section.add_some("Dies", machine.counts.dies);
     section.add_some("Clusters", machine.counts.clusters);
@@ -195,11 +192,8 @@ fn reported_access(access: &Access) -> Option<String> {
     let latency = figure(access.read_latency_ns, "ns");
     let bandwidth = figure(access.read_bytes_per_second, "B/s");
     let figures: Vec<String> = latency.into_iter().chain(bandwidth).collect();
-    let from = if access.initiators.is_empty() {
-        String::new()
-    } else {
-        format!(" from node {}", access.initiators)
-    };
+    let nodes = &access.initiators;
+    let from = if nodes.is_empty() { String::new() } else { format!(" from node {nodes}") };
     (!figures.is_empty()).then(|| format!("HMAT {}{from}", figures.join(", ")))
 }
 
@@ -214,10 +208,8 @@ fn idle(machine: &Machine) -> Section {
             state.residency_ns.map(|stay| format!("target residency {}", ns(stay))),
             state.disabled.map(|disabled| if disabled { "disabled" } else { "on" }.to_owned()),
         ]);
-        section.add(
-            format!("Idle state {}", state.name),
-            if value.is_empty() { "present".to_owned() } else { value },
-        );
+        let value = if value.is_empty() { "present".to_owned() } else { value };
+        section.add(format!("Idle state {}", state.name), value);
     }
     section
 }

@@ -42,6 +42,11 @@ pub(crate) fn over_fastest(layer: &Layer) -> String {
     }
 }
 
+/// An interval of extra time.
+fn between((low, high): (f64, f64)) -> String {
+    range(&units::signed_percent(low), &units::signed_percent(high))
+}
+
 /// The extra time of each layer over the fastest, with its interval.
 fn bars(record: &Record, unit: &str) -> Bars {
     let layers = &record.diagnosis.layers;
@@ -52,18 +57,12 @@ fn bars(record: &Record, unit: &str) -> Bars {
         let fill = if layer.over > 0.0 { Fill::Lost } else { Fill::Plain };
         let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
         let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
-        pieces.extend(layer.over_interval.map(|(low, high)| Piece {
-            form: Form::Line,
-            ..Piece::new(
-                low.max(0.0) / most,
-                high / most,
-                Fill::Same,
-                format!("95 % interval {}", range(&units::signed_percent(low), &units::signed_percent(high))),
-            )
+        pieces.extend(layer.over_interval.map(|(low, high)| {
+            let says = format!("95 % interval {}", between((low, high)));
+            Piece { form: Form::Line, ..Piece::new(low.max(0.0) / most, high / most, Fill::Same, says) }
         }));
         let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "unpinned" } else { bound });
-        let how =
-            [bound, layer.interrupts.as_deref().filter(|irqs| *irqs == "off").map(|_| "interrupts off")];
+        let how = [bound, layer.interrupts.as_deref().filter(|irq| *irq == "off").map(|_| "interrupts off")];
         let how = how.into_iter().flatten().collect::<Vec<_>>().join(", ");
         Bar { name: layer.layer.clone(), how, pieces, figure, beside: time, ..Bar::default() }
     };
@@ -85,17 +84,14 @@ fn times(record: &Record, unit: &str) -> Table {
     record.measurements_of(metrics::LAYER_TIME).for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
         table.note_row(layer.doubt.as_ref().map(|doubt| doubt.gist().to_string()));
-        let seconds =
-            layer.seconds.map_or(String::new(), |seconds| format!(" ({})", units::figure(seconds, "s")));
+        let seconds = layer.seconds.map_or(String::new(), |took| format!(" ({})", units::figure(took, "s")));
         table.row(vec![
             layer.layer.clone(),
             layer.bound.clone().unwrap_or_default(),
             layer.interrupts.clone().unwrap_or_default(),
             format!("{}{seconds}", units::figure(layer.time, unit)),
             over_fastest(layer),
-            layer.over_interval.map_or(String::new(), |(low, high)| {
-                range(&units::signed_percent(low), &units::signed_percent(high))
-            }),
+            layer.over_interval.map_or(String::new(), between),
         ]);
     }
     let most = layers.iter().filter_map(|layer| layer.variation).max_by(f64::total_cmp);

@@ -40,8 +40,7 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                     Some(if group.len() > 1 { "1 per CPU".to_owned() } else { format!("CPU {}", cache.cpus) })
                 }
                 n => {
-                    let sets =
-                        group.iter().take(SETS).map(|cache| cache.cpus.to_string()).collect::<Vec<_>>();
+                    let sets = group.iter().take(SETS).map(|of| of.cpus.to_string()).collect::<Vec<_>>();
                     let more = if group.len() > SETS { " | …" } else { "" };
                     let each = if group.len() > 1 { "each " } else { "" };
                     Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))

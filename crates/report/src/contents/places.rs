@@ -177,8 +177,7 @@ pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let shares = (shares > 0.0)
         .then(|| format!(", share cores in {} of the placement checks", units::percent(shares)));
     let split = shape.split.filter(|split| split.count > 0);
-    let split =
-        split.map(|split| format!(", in different packages or dies in {}", units::percent(split.share)));
+    let split = split.map(|of| format!(", in different packages or dies in {}", units::percent(of.share)));
     let at = shape.looked_at.as_deref().and_then(date::seconds);
     let age = at.zip(date::seconds(now)).map(|(at, now)| now.saturating_sub(at) as f64);
     let age = age.map(|age| format!("; measured {} ago", conditions::duration(age)));

@@ -110,8 +110,7 @@ impl Run<'_> {
     /// Whether the parts are drawn as one row: always for the innermost ones, and on a wide machine for everything inside caches and clusters.
     pub(crate) fn joined(&self, wide: bool) -> bool {
         let Some(part) = self.parts.first() else { return true };
-        let inner =
-            part.labels.iter().all(|label| matches!(label.kind, Kind::Cache | Kind::Cluster | Kind::Core));
+        let inner = part.labels.iter().all(|of| matches!(of.kind, Kind::Cache | Kind::Cluster | Kind::Core));
         part.parts.is_empty() || (wide && inner && self.parts.len() > 1)
     }
 }

@@ -90,9 +90,9 @@ pub(crate) fn worst<'a>(
     };
     let shown: Vec<&Measurement> = kinds.into_iter().flat_map(worst_of).collect();
     if shown.len() < count {
-        let which =
+        let worst =
             if several { format!("the worst {each} of each kind, ") } else { "the worst ".to_owned() };
-        table.note(&format!("{which}{} of {count}; the record contains all", shown.len()));
+        table.note(&format!("{worst}{} of {count}; the record contains all", shown.len()));
     }
     shown
 }

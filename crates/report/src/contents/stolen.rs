@@ -108,7 +108,6 @@ fn taker_words(taker: &Taker) -> String {
         TakerKind::LateTimer => "late timer (idle state, interrupts off or hypervisor)".to_owned(),
     };
     let took = taker.ns.map(|ns| format!("{} ", units::figure(ns, "ns"))).unwrap_or_default();
-    let times =
-        taker.times.filter(|times| *times > 1).map(|times| format!(" ({times} times)")).unwrap_or_default();
+    let times = taker.times.filter(|n| *n > 1).map_or(String::new(), |n| format!(" ({n} times)"));
     format!("{took}{who}{times}")
 }

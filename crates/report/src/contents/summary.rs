@@ -118,15 +118,11 @@ fn memory(machine: &Machine) -> Option<String> {
 /// The part of the machine that this process may use, if not all.
 fn limits(machine: &Machine) -> Option<String> {
     let fewer = match (machine.counts.cpus_allowed, machine.counts.cpus_online) {
-        (Some(allowed), Some(online)) if allowed < online => {
-            Some(format!("{allowed} of {online} CPUs allowed"))
-        }
+        (Some(own), Some(online)) if own < online => Some(format!("{own} of {online} CPUs allowed")),
         _ => None,
     };
-    let quota =
-        machine.limits.cpu_quota.map(|quota| format!("a quota of {} CPUs", units::significant(quota)));
-    let memory =
-        machine.limits.memory_bytes.map(|bytes| format!("a memory limit of {}", units::bytes(bytes)));
+    let quota = machine.limits.cpu_quota.map(|cpus| format!("a quota of {} CPUs", units::significant(cpus)));
+    let memory = machine.limits.memory_bytes.map(|size| format!("a memory limit of {}", units::bytes(size)));
     let text = listed([fewer, quota, memory]);
     (!text.is_empty()).then_some(text)
 }
@@ -294,8 +290,7 @@ pub(crate) fn unreliable(record: &Record) -> String {
     if groups.is_empty() {
         groups.push((of(&|m| m.metric != metrics::LOAD_LATENCY), "result"));
     }
-    let said =
-        groups.iter().map(|(all, noun)| format!("{} of {}", doubtful(all), count_noun(all.len(), noun)));
+    let said = groups.iter().map(|(all, of)| format!("{} of {}", doubtful(all), count_noun(all.len(), of)));
     let said: Vec<String> = said.collect();
     // A step of scaling that others disturbed in most of its runs shows little, however alike its runs are.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
@@ -321,8 +316,7 @@ const CLOCK_STILL: f64 = 0.02;
 /// Whether a step of scaling was disturbed in most of its runs.
 fn is_disturbed(m: &Measurement) -> bool {
     let by_others = |mark: Mark| [Mark::Quota, Mark::Switched, Mark::Stolen].contains(&mark);
-    let samples: BTreeSet<u32> =
-        m.marks.iter().filter(|one| by_others(one.mark)).map(|one| one.sample).collect();
+    let samples: BTreeSet<u32> = m.marks.iter().filter(|m| by_others(m.mark)).map(|m| m.sample).collect();
     m.labels.get(Label::Placement).is_some() && samples.len() as u64 * 2 > m.summary.n
 }
 

@@ -124,9 +124,7 @@ fn of_machine(record: &Record) -> String {
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
         _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
         _ if !typical.is_empty() => format!("{typical} at typical speed"),
-        Some((name, share)) => {
-            format!("{name} at {} of the best measured here", units::percent_to(share, 2))
-        }
+        Some((name, part)) => format!("{name} at {} of the best measured here", units::percent_to(part, 2)),
         None => "no published results for similar machines".to_owned(),
     };
     let found = match diagnosis.findings.iter().map(|finding| finding.severity).max() {

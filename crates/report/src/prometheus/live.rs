@@ -9,9 +9,8 @@ use super::Exposition;
 fn shares(sampled: Option<&Sampled>) -> Vec<(&'static str, f64)> {
     let read = sampled.filter(|sampled| sampled.decoded() > 0);
     read.map_or(Vec::new(), |seen| {
-        let shares =
-            [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)];
-        shares.map(|(at, share)| (at, share.share)).to_vec()
+        let parts = [("beyond-caches", seen.far), ("shared-lines", seen.shared), ("spinning", seen.spinning)];
+        parts.map(|(at, share)| (at, share.share)).to_vec()
     })
 }
 

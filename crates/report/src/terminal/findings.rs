@@ -57,8 +57,7 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
         }
         None => finding.remedy.iter().filter_map(|remedy| remedy.command.clone()).collect(),
     };
-    let command =
-        commands.iter().map(|command| format!("$ {}", screen.typed(command))).find(|line| fits(line));
+    let command = commands.iter().map(|one| format!("$ {}", screen.typed(one))).find(|line| fits(line));
     let advice = finding.remedy.iter().find_map(|remedy| remedy.text.as_ref());
     match (command, advice, commands.last()) {
         (Some(command), ..) => screen.hanging("   ", "     ", command),

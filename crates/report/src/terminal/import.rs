@@ -130,8 +130,7 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
             (!import.contradictions.is_empty())
                 .then(|| count_noun(import.contradictions.len(), "contradiction")),
         ]);
-        let outputs: Vec<String> =
-            import.outputs.iter().map(|output| describe_output(output, false)).collect();
+        let outputs: Vec<String> = import.outputs.iter().map(|one| describe_output(one, false)).collect();
         screen.short(1, "  ", "  ", listed([Some(amiss), Some(outputs.join("; "))]));
         screen.uncut(&format!("  {}", kept.line()));
     }

@@ -64,8 +64,7 @@ pub fn glossary(screen: &mut Screen, words: &[Term]) {
 pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], all: bool) {
     let shown = || machines.iter().filter(|(.., apart)| all || apart.is_none());
     let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
-        let apart =
-            apart.map(|apart| format!("; not comparable with a default run: {apart}")).unwrap_or_default();
+        let apart = apart.map_or(String::new(), |by| format!("; not comparable with a default run: {by}"));
         ((*name).to_owned(), format!("{title}{apart}"))
     };
     screen.list("", shown().map(tell));

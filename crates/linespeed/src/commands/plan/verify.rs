@@ -21,8 +21,7 @@ use os::signals;
 
 /// Runs the command both ways and adds the result to the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
-    let command: Vec<Template> =
-        plan.command.iter().map(|word| Template::typed_with(word, &PLACEHOLDERS)).collect();
+    let command = plan.command.iter().map(|one| Template::typed_with(one, &PLACEHOLDERS)).collect::<Vec<_>>();
     let (planned, mut how) = place_planned(&command, made).map_err(|why| Failure::Cannot(why.to_string()))?;
     let unbound = place_unbound(made, &planned, options.measuring.cpus.as_ref());
     let stop = signals::install();
@@ -64,12 +63,9 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let code = match interrupted {
         None => 0,
         Some(signal) => {
-            verified.says = format!(
-                "Interrupted by signal {signal} after {}. {}",
-                count_noun(verified.planned.len(), "round"),
-                verified.says
-            )
-            .into();
+            let rounds = count_noun(verified.planned.len(), "round");
+            let says = format!("Interrupted by signal {signal} after {rounds}. {}", verified.says);
+            verified.says = says.into();
             signal_code(signal)
         }
     };

@@ -91,18 +91,13 @@ fn attempt(
 
 /// Refuses to run the command if a knob specified by the user could not be set.
 fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Failure> {
-    let missing: Vec<String> = tuned
-        .outcomes()
-        .iter()
-        .filter_map(|outcome| outcome.why_not.as_ref().map(|why| format!("{}: {why}", outcome.knob)))
-        .collect();
+    let why = |outcome: &KnobOutcome| Some(format!("{}: {}", outcome.knob, outcome.why_not.as_ref()?));
+    let missing: Vec<String> = tuned.outcomes().iter().filter_map(why).collect();
     if names.is_empty() || missing.is_empty() {
         return Ok(());
     }
-    Err(Failure::Cannot(format!(
-        "{}; the command was not run, and all settings are unchanged",
-        missing.join("; ")
-    )))
+    let missing = missing.join("; ");
+    Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
 /// Is notified of the command's exit; later signals are meant for linespeed.

@@ -98,8 +98,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
 
 /// The name of a command in a test report.
 fn name_suite(turns: Option<&Turns>, at: usize) -> String {
-    let name =
-        |at: usize| turns.and_then(|turns| turns.commands.get(at)).map_or("", |command| &command.workload);
+    let name = |at: usize| turns.and_then(|turns| turns.commands.get(at)).map_or("", |one| &one.workload);
     format!("{} compared with {}", name(at), name(0))
 }
 

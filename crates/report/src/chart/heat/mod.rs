@@ -114,8 +114,7 @@ impl Heat {
     /// Every cell as text: `98.4`, `103`; empty if there is no value.
     pub(crate) fn written(&self) -> Vec<Vec<String>> {
         let (scale, _) = self.written_in();
-        let text =
-            |value: &Option<f64>| value.map_or(String::new(), |value| units::significant(value / scale));
+        let text = |value: &Option<f64>| value.map_or(String::new(), |of| units::significant(of / scale));
         self.cells.iter().map(|row| row.iter().map(text).collect()).collect()
     }
 

@@ -62,8 +62,7 @@ fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
 
 /// Notes of a row: doubts about its results.
 fn notes(table: &mut Table, row: &Row) {
-    let doubts =
-        row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(|doubt| doubt.gist().to_string());
+    let doubts = row.cells.iter().filter_map(|cell| cell.doubt.as_ref()).map(|why| why.gist().to_string());
     let withheld = row.cells.iter().any(|cell| cell.withheld).then(|| WITHHELD.to_owned());
     table.note_row(withheld.into_iter().chain(doubts));
 }

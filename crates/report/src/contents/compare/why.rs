@@ -92,8 +92,7 @@ pub(super) fn orders(c: &Comparison) -> Block {
     // Of many records the orders in which somebody lies far from the others are what one looks for.
     let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
     let many = c.subjects.len() > COLUMNS;
-    let shown: Vec<_> =
-        c.orders.iter().filter(far).chain(c.orders.iter().filter(|order| !far(order))).collect();
+    let shown: Vec<_> = c.orders.iter().filter(far).chain(c.orders.iter().filter(|one| !far(one))).collect();
     for order in shown.iter().take(if many { MOST_ORDERS } else { MOST_ORDERS / 2 }) {
         let reported = |rank: &record::comparison::Rank| {
             let figure = figure_of(order.metric, &order.unit, rank.value);
@@ -108,8 +107,7 @@ pub(super) fn orders(c: &Comparison) -> Block {
             said.push(format!("… {} more …", count - 2 * MOST_NAMES));
             said.extend(order.ranks.iter().skip(count - MOST_NAMES).map(reported));
         }
-        let outliers: Vec<usize> =
-            order.ranks.iter().filter(|rank| rank.outlier).map(|rank| rank.subject).collect();
+        let outliers: Vec<usize> = order.ranks.iter().filter(|of| of.outlier).map(|of| of.subject).collect();
         let mut text = said.join(", ");
         if !outliers.is_empty() {
             text.push_str(&format!("; outliers: {}", names(c, &outliers)));

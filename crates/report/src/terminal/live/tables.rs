@@ -96,8 +96,7 @@ impl Columns {
 
     /// A row, with the text after it if it fits completely.
     fn row(&self, number: &str, name: &str, others: &[String], behind: &str) -> String {
-        let cells: String =
-            others.iter().zip(&self.others).map(|(text, wide)| pad_left(text, *wide)).collect();
+        let cells: String = others.iter().zip(&self.others).map(|(text, w)| pad_left(text, *w)).collect();
         let row = format!(
             "{}{}{}{cells}",
             pad_left(number, self.number),
