@@ -8,7 +8,7 @@ use experiment::noise_estimate::{NoiseEstimate, ProofBy, Worth};
 use measure::busy::Load;
 use record::phrase::{agree, count_noun};
 
-use report::view::{Field, Screen, Table, Tone, capitalized, cut};
+use report::view::{Field, Screen, Table, Tone, capitalized};
 
 use super::busy;
 
@@ -16,8 +16,6 @@ use super::busy;
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
-/// Width of a value in the short table.
-const CELL: usize = 18;
 
 /// The audited knobs of a machine.
 pub struct Seen<'a> {
@@ -149,21 +147,16 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     remarks.truncate(at_most(REMARKS));
     let noisy = standing(knobs, Stand::Noisy);
     let by_hand = noisy.iter().filter_map(|knob| Some((knob.name(), advice(knob.row)?)));
-    let by_hand: Vec<(&str, String)> = by_hand.take(at_most(BY_HAND)).collect();
+    let by_hand = by_hand.take(at_most(BY_HAND));
     if !noisy.is_empty() {
         screen.blank();
-        // The table's head, those below it that have a line each, and two empty lines.
-        let room = screen.left(1 + by_hand.len() + LISTS + 2 + remarks.len()).max(3);
-        let shown = if noisy.len() > room { room - 1 } else { noisy.len() };
-        let mut table = settable("Adds noise", &noisy[..shown]);
-        if is_screen {
-            table.rows.iter_mut().flatten().for_each(|cell| *cell = cut(cell, CELL));
-        }
-        screen.table(&table, 0);
-        by_name(screen, "and", noisy.get(shown..).unwrap_or_default());
-        for (name, advice) in by_hand {
-            screen.short(1, "", "  ", format!("{name}: {advice}"));
-        }
+        let by_hand: Vec<String> = by_hand.map(|(name, advice)| format!("{name}: {advice}")).collect();
+        let lines: usize = by_hand.iter().map(|text| screen.lines_of("", "  ", text)).sum();
+        // Those below the table that have a line each, those that have none, and two empty lines.
+        let room = screen.left(1 + lines + LISTS + 2 + remarks.len()).max(4);
+        let left = screen.rows(settable("Adds noise", &noisy), 0, room);
+        by_name(screen, "and", &noisy[noisy.len() - left..]);
+        by_hand.iter().for_each(|text| screen.hanging("", "  ", text));
     }
     screen.blank();
     by_name(screen, "Opt-in", &standing(knobs, Stand::OnRequest));

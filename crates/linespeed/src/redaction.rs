@@ -36,7 +36,7 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
 
 /// Reports what was replaced in a file, and warns about names that sentences may still contain.
 pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
-    if let Some(done) = pseudonyms.summary().filter(|_| options.out.output.is_some()) {
+    if let Some(done) = pseudonyms.summary() {
         output::notice(&options.out, &done.to_string());
     }
     if let Some(remark) = pseudonyms.remark() {

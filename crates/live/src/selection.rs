@@ -30,7 +30,7 @@ pub enum Selection {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// There is no cgroup with that name.
-    #[error("no cgroup for {0} is visible; list them with systemd-cgls, or use -p PID")]
+    #[error("{0}: no such cgroup is visible; list them with systemd-cgls, or use -p PID")]
     NoGroup(Selection),
     /// Several cgroups match.
     #[error("{0} matches {all}; specify one: --cgroup {first}", all = .1.join(" or "), first = .1[0])]

@@ -296,6 +296,10 @@ pub enum Misfit {
 fn cannot_be_read(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::IsADirectory => "is a directory; specify a record file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            "cannot be read by this user; ask its owner, or use sudo".to_owned()
+        }
+        std::io::ErrorKind::NotFound => "no such file; linespeed records lists saved records".to_owned(),
         _ => format!("cannot be read: {error}"),
     }
 }

@@ -109,9 +109,19 @@ pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// As much of the text as fits into `most` lines of `columns`, with `…` if truncated.
+/// As much of the text as fits into `most` lines of `columns`: of a list as many whole items as fit, and the number of the others; of other
+/// text as many words, with `…` if truncated.
 pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
+    let counted = [';', ','].into_iter().flat_map(|sign| {
+        let ends = item_ends(text, sign).into_iter().rev().zip(1..);
+        ends.map(move |(end, left): (usize, usize)| format!("{}{sign} {left} more", &text[..end]))
+    });
+    if let Some(counted) =
+        counted.filter(|_| lines.len() > most).find(|said| wrap(said, columns).len() <= most)
+    {
+        return counted;
+    }
     match lines.get(..most) {
         Some([whole @ .., last]) if lines.len() > most => {
             // One word that is too long is in several lines already.
@@ -120,6 +130,16 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
         }
         _ => text.to_owned(),
     }
+}
+
+/// Where the items of a list end that this sign separates, outside of brackets.
+fn item_ends(text: &str, sign: char) -> Vec<usize> {
+    let mut depth = 0;
+    let ends = text.char_indices().filter(|(at, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        depth == 0 && *c == sign && text[at + 1..].starts_with(' ')
+    });
+    ends.map(|(at, _)| at).collect()
 }
 
 /// The longest beginning of the text that fits into `columns`, but at least one character.
@@ -277,6 +297,8 @@ mod tests {
             assert_eq!(cut_words(text, columns), cut, "{text:?} in {columns}");
         }
         assert_eq!(shorten("one 22 CPUs and", 10, 1), "one …");
+        assert_eq!(shorten("one, two (2, 3), four, five", 24, 1), "one, two (2, 3), 2 more");
+        assert_eq!(shorten("1: one, two; 2: one; 3: one", 20, 1), "1: one, two; 2 more");
         assert_eq!(wrap("steal < 0.1 %", 8), ["steal", "< 0.1 %"]);
     }
 

@@ -114,10 +114,9 @@ pub(super) fn state(verdict: &Verdict) -> Text {
             )
         }
         Verdict::NotResolved { smaller_than } => not_resolved(*smaller_than),
-        Verdict::TooNoisy { rounds_needed: Some(more) } => text!(
-            "too noisy; about {more} more passes would resolve it (--rounds)",
-            more = more.div_ceil(PORTIONS_PER_PASS)
-        ),
+        Verdict::TooNoisy { rounds_needed: Some(more) } => {
+            text!("too noisy; needs ≈{more} more passes (--rounds)", more = more.div_ceil(PORTIONS_PER_PASS))
+        }
         Verdict::TooNoisy { rounds_needed: None } => text!("too noisy"),
         Verdict::NotMeasurable { reason } => {
             text!("not measurable: {reason}")

@@ -34,6 +34,9 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         import.files.iter().try_for_each(|path| read_text(&mut importer, path))?;
         Ok::<_, Failure>(importer.finish())
     };
+    if import.files.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::usage("standard input can provide only one text: use - once"));
+    }
     let split = import.split.as_deref().map_or(Ok(Split::Hosts), Split::parse).map_err(usage)?;
     let mut found = read(split)?;
     // Standard input cannot be read again.

@@ -50,7 +50,8 @@ pub(crate) fn facts(record: &Record) -> Section {
         let all: Vec<(&str, &String)> = all.collect();
         // A line for each of a few, one for many.
         if all.len() > MOST {
-            let all: Vec<String> = all.iter().map(|(number, says)| format!("{number}: {says}")).collect();
+            let all = all.iter().map(|(number, says)| format!("{number}: {}", says.replace("; ", ", ")));
+            let all: Vec<String> = all.collect();
             return section.add(format!("{what}s"), all.join("; "));
         }
         all.iter().for_each(|(number, says)| section.add(format!("{what} {number}"), says));

@@ -220,7 +220,7 @@ fn kernel(machine: &Machine) -> Section {
     section.add_some("Kernel", kernel.release.as_ref());
     section.add_some("Build", kernel.version.as_ref());
     section.add_some("Distribution", kernel.distribution.as_ref());
-    section.add("Boot options", kernel.options.join(" "));
+    section.add("Boot options", kernel.options.join(", "));
     section.add_some("Preemption", kernel.preemption.as_ref());
     section.add_some("Tick", kernel.hz.map(|rate| format!("{rate} Hz")));
     section.add("Isolated CPUs", kernel.isolated.to_string());

@@ -9,7 +9,7 @@ use super::{Fact, listed};
 use record::phrase::count_noun;
 
 /// At most this many sharing sets are written out; the rest is `…`.
-const SETS: usize = 4;
+const SETS: usize = 3;
 
 /// `L1d`, `L1i`, `L2`.
 pub(crate) fn cache_name(cache: &Cache) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn cache_name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`; without ways and lines if only the
+/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 2 more`; without ways and lines if only the
 /// sizes are requested.
 pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
     let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
@@ -41,7 +41,8 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                 }
                 n => {
                     let sets = group.iter().take(SETS).map(|of| of.cpus.to_string()).collect::<Vec<_>>();
-                    let more = if group.len() > SETS { " | …" } else { "" };
+                    let more = group.len().saturating_sub(SETS);
+                    let more = if more > 0 { format!(" | {more} more") } else { String::new() };
                     let each = if group.len() > 1 { "each " } else { "" };
                     Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))
                 }
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(facts[0].key, "L3");
         assert_eq!(
             facts[0].value,
-            "32 MiB × 8, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 16-23 | 24-31 | …"
+            "32 MiB × 8, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 16-23 | 5 more"
         );
     }
 }

@@ -307,7 +307,7 @@ fn clock_moved(record: &Record) -> Option<String> {
     let (low, high) = ends.reduce(|(low, high), (min, max)| (low.min(min), high.max(max)))?;
     let is_known = low > 0.0 && low < high * (1.0 - CLOCK_STILL);
     let [low, high] = [low, high].map(|hz| units::figure(hz, "Hz"));
-    is_known.then(|| format!("clock varied {}", range(&low, &high)))
+    is_known.then(|| format!("clock {}", range(&low, &high)))
 }
 
 /// A clock whose samples are within this share of each other was constant.
@@ -339,7 +339,7 @@ fn noise_facts(record: &Record) -> String {
             .then(|| unreliable(record)),
         clock_moved(record).filter(|_| record.import.is_none()),
         others.zip(online).map(|(used, cpus)| {
-            format!("other processes used {} of {}", units::cpus_in_use(used), units::cpus(cpus))
+            format!("other processes {} of {}", units::cpus_in_use(used), units::cpus(cpus))
         }),
         steal.map(|share| format!("steal {} reported", steal_share(share))),
         before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),

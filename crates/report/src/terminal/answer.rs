@@ -28,7 +28,7 @@ pub(super) fn begin(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         screen.line(&[Span::strong(banner)]);
     }
-    screen.clipped(2, |screen| screen.paragraph(&[], Tone::Strong, verdict::verdict(record)));
+    screen.paragraph(&[], Tone::Strong, verdict::verdict(record));
 }
 
 /// The footer below the findings: noise, machine and time. Values are never truncated.
@@ -184,7 +184,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         }
     }
     for line in &record.diagnosis.not_reached {
-        screen.short(2, "  ", "    ", line);
+        screen.hanging("  ", "    ", line);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The answers of `scale`, `overhead` and `compare` on one screen, preceded by their full reports on request.
 
+use record::phrase::count_noun;
 use record::{Comparison, Record};
 
 use super::room::{LEAST_ANSWER, MACHINE, NOISE, ROWS};
@@ -7,15 +8,14 @@ use super::screen::Screen;
 use super::{answer, compare, findings, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{answered, over_fastest, said};
-use crate::contents::{places, scaling};
-use crate::paint::Tone;
+use crate::contents::{listed, places, scaling};
+use crate::paint::{Span, Tone};
 use crate::table::Table;
-use crate::text::cut_words;
 
-/// Lines below the tables of layers: noise, machine, run, what could not be measured, where the rest is.
-const OVERHEAD_FOOT: usize = 4 + NOISE + MACHINE;
-/// Width of a sentence in a table.
-const CELL: usize = 48;
+/// Lines below the tables of layers: what they leave out, noise, machine, run, what could not be measured, where the rest is.
+const OVERHEAD_FOOT: usize = 5 + NOISE + MACHINE;
+/// Lines of the layers, however little room there is: the head and two of them.
+const LEAST_LAYERS: usize = 3;
 
 /// The throughput of a command or recipe on one CPU to all of them. `shown_by`: the
 /// name that `linespeed show` accepts for this record, if it was saved.
@@ -54,33 +54,36 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     findings::write(screen, record, 0, shown_by);
     let foot = OVERHEAD_FOOT + screen.lines() - before;
     screen.keep(before);
-    let steps = overhead().map(|overhead| overhead.steps.len()).sum::<usize>().min(ROWS);
-    // Below the heads of both tables.
-    let rows = screen.left(foot + steps + 2).clamp(2, ROWS);
-    for layer in record.diagnosis.layers.iter().take(rows) {
+    for layer in &record.diagnosis.layers {
         let mark = if layer.doubt.is_some() { "?" } else { "" };
         let [bound, interrupts] =
             [&layer.bound, &layer.interrupts].map(|word| word.clone().unwrap_or_default());
         let over = format!("{}{mark}", over_fastest(layer));
         layers.row(vec![layer.layer.clone(), bound, interrupts, over]);
     }
-    let fitted = |words: String| if screen.is_terminal() { cut_words(&words, CELL) } else { words };
     let mut steps = Table::new("", None, ["step", "costs"]);
-    for step in overhead().flat_map(|overhead| &overhead.steps).take(ROWS) {
-        steps.row([step.what.to_string(), said(step)].map(fitted).to_vec());
+    for step in overhead().flat_map(|overhead| &overhead.steps) {
+        steps.row(vec![step.what.to_string(), said(step)]);
     }
     let mut claims = Table::new("", None, ["published conclusion", "verdict"]);
-    for claim in overhead().flat_map(|overhead| &overhead.claims).take(ROWS) {
-        claims.row([claim.claim.to_string(), answered(claim)].map(fitted).to_vec());
+    for claim in overhead().flat_map(|overhead| &overhead.claims) {
+        claims.row(vec![claim.claim.to_string(), answered(claim)]);
     }
-    // The layers first, then as much of the others as one screen has room for.
-    screen.table(&layers, 2);
-    for table in [steps, claims] {
-        let room = screen.left(foot);
-        // Its head alone, or with a single row, shows little.
-        if room > 2 {
-            screen.clipped(room.min(1 + ROWS), |screen| screen.table(&table, 2));
-        }
+    // The layers first, with room for the steps' head and as many of them as there are, then as much of the others as one screen has room for.
+    let later = 1 + steps.rows.len().min(ROWS);
+    let mut hidden = Vec::new();
+    for (table, noun, below, least) in [
+        (layers, "more layer", foot + later, LEAST_LAYERS),
+        (steps, "more step", foot, 0),
+        (claims, "more published conclusion", foot, 0),
+    ] {
+        let room = screen.left(below).max(least);
+        let left = screen.rows(table, 2, room);
+        hidden.push((left > 0).then(|| count_noun(left, noun)));
+    }
+    let hidden = listed(hidden);
+    if !hidden.is_empty() {
+        screen.line(&[Span::quiet(format!("  … {hidden}: --all"))]);
     }
     screen.blank();
     answer::foot(screen, record, shown_by);

@@ -31,7 +31,9 @@ fn compose(check: &Check, baseline: &str) -> String {
     let of = clean(baseline);
     match check.outcome {
         Outcome::Good => good(check, &of, unseen),
-        Outcome::OtherClass => listed(&["baseline of a different kind: ".to_owned()], facts.collect(), ""),
+        Outcome::OtherClass => {
+            listed(&["NOT COMPARED: baseline of a different kind: ".to_owned()], facts.collect(), "")
+        }
         Outcome::Setting | Outcome::Defect => listed(
             &[format!("FAIL (baseline {of}): "), "FAIL: ".to_owned()],
             slow.chain(facts).collect(),
@@ -279,7 +281,7 @@ mod tests {
         FAIL (baseline node1): triad, all CPUs at 80 % of the baseline
         OK: 31 facts match node1; speed not tested; not seen: firmware
         FAIL (baseline node1): memory devices 15, not 16; 3 more: -v; not seen: firmware
-        baseline of a different kind: memory devices 15, not 16
+        NOT COMPARED: baseline of a different kind: memory devices 15, not 16
         ");
         let shown = check(
             &a_check(Outcome::Defect, all, Vec::new()),

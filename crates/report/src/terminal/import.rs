@@ -71,7 +71,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     screen.blank();
     let several = import.texts.len() > 1;
     for output in import.outputs.iter().take(OUTPUTS) {
-        screen.short(1, "", "", describe_output(output, several));
+        screen.hanging("", "  ", describe_output(output, several));
     }
     if import.outputs.len() > OUTPUTS {
         let more = count_noun(import.outputs.len() - OUTPUTS, "more output");
@@ -115,7 +115,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         ("Contradictions", import.contradictions.len(), two_ways),
     ] {
         if let Some(says) = first {
-            screen.short(2, "", "  ", format!("{title}: {count}; the first: {says}"));
+            screen.hanging("", "  ", format!("{title}: {count}; the first: {says}"));
         }
     }
 }

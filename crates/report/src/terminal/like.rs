@@ -78,6 +78,11 @@ pub fn like(screen: &mut Screen, like: &Like) {
     }
     let mut fields = ROWS.to_vec();
     fields.extend(like.among.map(|_| AMONG));
+    // What the answer says of all of them is not repeated for each.
+    fields.retain(|field| {
+        field.0 != "stands"
+            || like.figures.iter().any(|row| row.position != Some(Position::NotRepresentative))
+    });
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
     if like.figures.is_empty() {

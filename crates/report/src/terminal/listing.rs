@@ -115,7 +115,7 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     let lines: usize = said.iter().map(|(name, text)| screen.lines_of(name, "  ", text)).sum();
     let each = if lines <= screen.left(0) { usize::MAX } else { 1 };
     for (name, text) in said {
-        screen.short(each, &name, "  ", text);
+        screen.clipped(each, |screen| screen.hanging(&name, "  ", text));
     }
     screen.blank();
     screen.paragraph(

@@ -77,14 +77,11 @@ pub fn live(screen: &mut Screen, live: &Live) {
     match live.bound {
         Some(bound) => {
             let all = Text::sequence(ended.into_iter().chain([bound.says.clone()]));
-            screen.short(says - 1 + more, "", "  ", all);
+            screen.clipped(says - 1 + more, |screen| screen.hanging("", "  ", all));
             let advice = bound.advice.first().map(ToString::to_string).unwrap_or_default();
-            screen.short(
-                (end + more).saturating_sub(screen.lines()),
-                "  Try: ",
-                "    ",
-                screen.typed(&advice),
-            );
+            let advice = screen.typed(&advice);
+            let left = (end + more).saturating_sub(screen.lines());
+            screen.clipped(left, |screen| screen.hanging("  Try: ", "    ", advice));
         }
         None => screen.line(&[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
@@ -107,8 +104,10 @@ pub fn live(screen: &mut Screen, live: &Live) {
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
     let of_service = interval.service.is_some();
     let rows = if of_service { interval.threads.len() + 1 } else { live.look.len() };
-    // Below the table are two lines at most.
-    let free = (SCREEN - 1).saturating_sub(screen.lines() + 3 + usize::from(below > 0));
+    // Below the table are three lines at most.
+    let shows_way = !live.goes_on && screen.width() >= NARROW;
+    let under = 3 + usize::from(below > 0) + usize::from(shows_way);
+    let free = (SCREEN - 1).saturating_sub(screen.lines() + under);
     let room = if live.goes_on { room } else { room.max(free.min(PROCESSES)).min(rows + 1) };
     if below > 0 {
         let of = describe_below(below);
@@ -121,6 +120,9 @@ pub fn live(screen: &mut Screen, live: &Live) {
     }
     let unseen = live.coverage.iter().filter(|one| one.state != State::Measured);
     let unseen: Vec<(String, String)> = unseen.map(|one| (one.what.clone(), one.why())).collect();
+    if shows_way {
+        screen.uncut("More: linespeed live --once --json; to record a session: linespeed live -o FILE");
+    }
     answer::unseen_why(screen, &unseen, Some(ALL_UNSEEN), 2);
 }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
+use record::phrase::count_noun;
+
 use super::columns::{self, GAP, LEAST_COLUMN};
 use super::room::LINES;
 use super::{Style, markdown};
@@ -101,16 +103,18 @@ impl Screen {
         self.text.lines().count()
     }
 
-    /// At most this many lines of what `write` produces; the last one ends in a mark if there are more.
+    /// At most this many lines of what `write` produces; the last one ends in the number of the others.
     pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
-        if self.is_terminal() && self.text[before..].lines().count() > most {
-            let kept: Vec<String> = self.text[before..].lines().take(most).map(str::to_owned).collect();
+        let written: Vec<String> = self.text[before..].lines().map(str::to_owned).collect();
+        if let Some(kept) = written.get(..most).filter(|_| self.is_terminal() && written.len() > most) {
             self.text.truncate(before);
             let said = kept.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+            let left = written.iter().skip(said).filter(|line| !line.is_empty()).count();
             for (number, line) in kept[..said].iter().enumerate() {
-                let line = if number + 1 == said { ending(line, self.style.width) } else { line.clone() };
+                let line =
+                    if number + 1 == said { ending(line, self.style.width, left) } else { line.clone() };
                 self.text.push_str(&line);
                 self.text.push('\n');
             }
@@ -405,6 +409,20 @@ impl Screen {
         }
     }
 
+    /// As many rows of a table as fit into this many lines, or none where only one of several fits; returns the number of rows left out.
+    pub fn rows(&mut self, mut table: Table, indent: usize, room: usize) -> usize {
+        let (before, all) = (self.lines(), table.rows.len());
+        while !table.rows.is_empty() {
+            self.table(&table, indent);
+            if self.lines() - before <= room && (table.rows.len() > 1 || all == 1) {
+                break;
+            }
+            self.keep(before);
+            table.rows.pop();
+        }
+        all - table.rows.len()
+    }
+
     fn table_row(&mut self, table: &Table, cells: &[String], widths: &[usize], indent: usize, tone: Tone) {
         let wrapped: Vec<Vec<String>> =
             cells.iter().zip(widths).map(|(cell, w)| wrap(&clean(cell), *w)).collect();
@@ -433,17 +451,14 @@ const WIDEST_KEY: usize = 32;
 /// Maximum width of a name next to its text.
 const LONGEST_NAME: usize = 24;
 
-/// A finished line with a mark for omitted lines. If there is no room for the mark, the line loses its end and its
-/// colors.
-fn ending(line: &str, columns: usize) -> String {
+/// A finished line with the number of omitted lines, if any. If there is no room for it, the line loses its end and its colors.
+fn ending(line: &str, columns: usize, left: usize) -> String {
     let plain = paint::without_colour(line);
-    if plain.ends_with('…') {
-        return line.to_owned();
+    let more = if left > 0 { format!(" {}", count_noun(left, "more line")) } else { return line.to_owned() };
+    if width(&plain) + 2 + width(&more) <= columns {
+        return format!("{line} …{more}");
     }
-    if width(&plain) + 2 <= columns {
-        return format!("{line} …");
-    }
-    cut_words(&format!("{plain}{}", " ".repeat(columns)), columns)
+    cut_words(&format!("{plain}{}", " ".repeat(columns)), columns.saturating_sub(width(&more))) + &more
 }
 
 #[cfg(test)]

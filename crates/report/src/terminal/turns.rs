@@ -40,13 +40,13 @@ pub(super) fn turns_answer(
     let against = || turns.commands.iter().filter_map(|one| one.against_first.as_ref());
     for one in against() {
         match many {
-            true => screen.short(1, "", "", &one.says),
+            true => screen.clipped(1, |screen| screen.say(&one.says)),
             false => screen.paragraph(&[], Tone::Strong, &one.says),
         }
     }
     screen.line(&[Span::plain(describe_rounds(record))]);
     if let Some(floor) = turns.floor_says.as_ref().filter(|_| !many) {
-        screen.short(NOISE, "", "  ", floor);
+        screen.hanging("", "  ", floor);
     }
     screen.blank();
     let mut table = table(record, turns);

@@ -83,7 +83,10 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all = KNOBS.iter().map(|knob| knob.name);
     // A command without -- is taken for a knob.
-    let unknown = |name: &String| unknown_name("knob (put a command after --)", name, all.clone());
+    let unknown = |name: &String| {
+        let words = unknown_name("knob", name, all.clone());
+        Failure::Usage(format!("{words}; to run a command, put it after --: linespeed quiet -- {name}"))
+    };
     given.iter().map(|name| find(name).map(|knob| knob.name).ok_or_else(|| unknown(name))).collect()
 }
 
