@@ -226,24 +226,25 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
         }
 }
 
+/// The number and bytes of a general register, unless it is the second byte of one.
+fn part(register: Register) -> Option<(u8, u8)> {
+    let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
+    Some((general(register).filter(|_| !high)?, register.size() as u8))
+}
+
+/// The bytes of its memory operand, at most eight.
+fn memory_bytes(one: &iced_x86::Instruction) -> Option<u8> {
+    u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)
+}
+
 /// The value of an operand.
 fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> {
     match one.op_kind(at) {
         OpKind::Register => {
-            let register = one.op_register(at);
-            let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
-            let bytes = register.size() as u8;
-            general(register).filter(|_| !high).map(|number| Source::Register {
-                number,
-                bytes,
-                signed,
-                shift: 0,
-            })
+            let (number, bytes) = part(one.op_register(at))?;
+            Some(Source::Register { number, bytes, signed, shift: 0 })
         }
-        OpKind::Memory => {
-            let bytes = u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)?;
-            Some(Source::Loaded { bytes, signed })
-        }
+        OpKind::Memory => memory_bytes(one).map(|bytes| Source::Loaded { bytes, signed }),
         _ => one.try_immediate(at).ok().map(Source::Constant),
     }
 }
@@ -251,15 +252,8 @@ fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> 
 /// The destination of its first operand, and the size in bytes.
 fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     match one.op0_kind() {
-        OpKind::Register => {
-            let register = one.op0_register();
-            let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
-            Some((Target::Register(general(register).filter(|_| !high)?), register.size() as u8))
-        }
-        OpKind::Memory => {
-            let bytes = u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)?;
-            Some((Target::Stored, bytes))
-        }
+        OpKind::Register => part(one.op0_register()).map(|(number, bytes)| (Target::Register(number), bytes)),
+        OpKind::Memory => memory_bytes(one).map(|bytes| (Target::Stored, bytes)),
         _ => None,
     }
 }
@@ -268,66 +262,45 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
-    let code = condition(one.condition_code());
     let signed = matches!(one.mnemonic(), M::Movsx | M::Movsxd);
-    let (op, apart) = match one.mnemonic() {
-        M::Mov | M::Movzx | M::Movsx | M::Movsxd => (Op::Take, false),
-        M::Lea => {
-            let (to, bytes) = target(one)?;
-            return Some(Operation {
-                op: Op::Take,
-                a: nothing,
-                b: Source::Address(operand(one)?),
-                to,
-                bytes,
-            });
-        }
-        M::Add => (Op::Add, false),
-        M::Sub => (Op::Sub, false),
-        M::Cmp => (Op::Sub, true),
-        M::And => (Op::And, false),
-        M::Test => (Op::And, true),
-        M::Or => (Op::Or, false),
-        M::Xor => (Op::Xor, false),
-        M::Shl | M::Sal | M::Shlx => (Op::Left, false),
-        M::Shr | M::Shrx => (Op::Right, false),
-        M::Sar | M::Sarx => (Op::RightSigned, false),
-        M::Imul if one.op_count() > 1 => (Op::Multiply, false),
-        M::Inc | M::Dec => {
-            let (to, bytes) = target(one)?;
-            let op = if one.mnemonic() == M::Inc { Op::Add } else { Op::Sub };
-            return Some(Operation { op, a: source(one, 0, false)?, b: Source::Constant(1), to, bytes });
-        }
-        M::Neg => {
-            let (to, bytes) = target(one)?;
-            return Some(Operation { op: Op::Sub, a: nothing, b: source(one, 0, false)?, to, bytes });
-        }
-        M::Not => {
-            let (to, bytes) = target(one)?;
-            let all = Source::Constant(u64::MAX);
-            return Some(Operation { op: Op::Xor, a: source(one, 0, false)?, b: all, to, bytes });
-        }
-        M::Cdqe => {
-            let b = Source::Register { number: 0, bytes: 4, signed: true, shift: 0 };
-            return Some(Operation { op: Op::Take, a: nothing, b, to: Target::Register(0), bytes: 8 });
-        }
-        M::Push => {
-            let b = source(one, 0, true)?;
-            return Some(Operation { op: Op::Push, a: nothing, b, to: Target::Register(RSP), bytes: 8 });
-        }
-        M::Pop => {
-            let (to, bytes) = target(one)?;
-            return Some(Operation { op: Op::Pop, a: nothing, b: nothing, to, bytes });
-        }
-        _ if is_conditional_move(one) => (Op::Select(code), false),
-        _ => return None,
+    let (to, bytes) = match one.mnemonic() {
+        M::Cdqe => (Target::Register(RAX), 8),
+        M::Push => (Target::Register(RSP), 8),
+        M::Cmp | M::Test => (Target::Nothing, target(one)?.1),
+        _ => target(one)?,
     };
-    let (to, bytes) = target(one)?;
-    let to = if apart { Target::Nothing } else { to };
-    let last = one.op_count().checked_sub(1)?;
+    let first = || source(one, 0, false);
     // With three operands, the first is only a target.
-    let a = if op == Op::Take { nothing } else { source(one, last.checked_sub(1)?, false)? };
-    Some(Operation { op, a, b: source(one, last, signed)?, to, bytes })
+    let before_last = || source(one, one.op_count().checked_sub(2)?, false);
+    let last = || source(one, one.op_count().checked_sub(1)?, signed);
+    let (op, a, b) = match one.mnemonic() {
+        M::Mov | M::Movzx | M::Movsx | M::Movsxd => (Op::Take, nothing, last()?),
+        M::Lea => (Op::Take, nothing, Source::Address(operand(one)?)),
+        M::Inc => (Op::Add, first()?, Source::Constant(1)),
+        M::Dec => (Op::Sub, first()?, Source::Constant(1)),
+        M::Neg => (Op::Sub, nothing, first()?),
+        M::Not => (Op::Xor, first()?, Source::Constant(u64::MAX)),
+        M::Cdqe => (Op::Take, nothing, Source::Register { number: RAX, bytes: 4, signed: true, shift: 0 }),
+        M::Push => (Op::Push, nothing, source(one, 0, true)?),
+        M::Pop => (Op::Pop, nothing, nothing),
+        other => {
+            let op = match other {
+                M::Add => Op::Add,
+                M::Sub | M::Cmp => Op::Sub,
+                M::And | M::Test => Op::And,
+                M::Or => Op::Or,
+                M::Xor => Op::Xor,
+                M::Shl | M::Sal | M::Shlx => Op::Left,
+                M::Shr | M::Shrx => Op::Right,
+                M::Sar | M::Sarx => Op::RightSigned,
+                M::Imul if one.op_count() > 1 => Op::Multiply,
+                _ if is_conditional_move(one) => Op::Select(condition(one.condition_code())),
+                _ => return None,
+            };
+            (op, before_last()?, last()?)
+        }
+    };
+    Some(Operation { op, a, b, to, bytes })
 }
 
 fn is_conditional_move(one: &iced_x86::Instruction) -> bool {
