@@ -16,6 +16,8 @@ use super::busy;
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
+/// Lines of the short table: its head and two knobs.
+const LEAST_ROWS: usize = 3;
 
 /// The audited knobs of a machine.
 pub struct Seen<'a> {
@@ -150,10 +152,15 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let by_hand = by_hand.take(at_most(BY_HAND));
     if !noisy.is_empty() {
         screen.blank();
-        let by_hand: Vec<String> = by_hand.map(|(name, advice)| format!("{name}: {advice}")).collect();
-        let lines: usize = by_hand.iter().map(|text| screen.lines_of("", "  ", text)).sum();
+        let mut by_hand: Vec<String> = by_hand.map(|(name, advice)| format!("{name}: {advice}")).collect();
         // Those below the table that have a line each, those that have none, and two empty lines.
-        let room = screen.left(1 + lines + LISTS + 2 + remarks.len()).max(4);
+        let room = |screen: &Screen, by_hand: &[String]| {
+            let lines: usize = by_hand.iter().map(|text| screen.lines_of("", "  ", text)).sum();
+            screen.left(1 + lines + LISTS + 2 + remarks.len())
+        };
+        // The head names them, and --all has what it takes.
+        while room(screen, &by_hand) < LEAST_ROWS && by_hand.pop().is_some() {}
+        let room = room(screen, &by_hand).max(LEAST_ROWS);
         let left = screen.rows(settable("Adds noise", &noisy), 0, room);
         by_name(screen, "and", &noisy[noisy.len() - left..]);
         by_hand.iter().for_each(|text| screen.hanging("", "  ", text));

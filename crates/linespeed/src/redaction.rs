@@ -1,6 +1,7 @@
 //! `--redact`: removes names from records before they are used.
 
 use std::collections::HashSet;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use fleet::Names;
@@ -34,9 +35,10 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Reports what was replaced in a file, and warns about names that sentences may still contain.
+/// Reports what was replaced, to a file or if somebody reads it, and warns about names that sentences may still contain.
 pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
-    if let Some(done) = pseudonyms.summary() {
+    let is_read = options.out.output.is_some() || std::io::stderr().is_terminal();
+    if let Some(done) = pseudonyms.summary().filter(|_| is_read) {
         output::notice(&options.out, &done.to_string());
     }
     if let Some(remark) = pseudonyms.remark() {

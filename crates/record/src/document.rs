@@ -294,14 +294,13 @@ pub enum Misfit {
 }
 
 fn cannot_be_read(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::IsADirectory => "is a directory; specify a record file".to_owned(),
-        std::io::ErrorKind::PermissionDenied => {
-            "cannot be read by this user; ask its owner, or use sudo".to_owned()
-        }
-        std::io::ErrorKind::NotFound => "no such file; linespeed records lists saved records".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    }
+    let way_out = match error.kind() {
+        std::io::ErrorKind::IsADirectory => return "is a directory; specify a record file".to_owned(),
+        std::io::ErrorKind::NotFound => "; linespeed records lists saved records",
+        std::io::ErrorKind::PermissionDenied => "; its owner and root can read it",
+        _ => "",
+    };
+    format!("cannot be read: {error}{way_out}")
 }
 
 impl ReadError {

@@ -63,7 +63,9 @@ impl Span {
     /// Exactly these bounds; a linear axis begins at 0.
     pub(crate) fn tight(axis: &Axis, (low, high): (f64, f64)) -> Self {
         let low = if axis.scale == Scale::FromZero { 0.0 } else { low };
-        let high = if high > low { high } else { low * 2.0 + f64::from(axis.scale == Scale::FromZero) };
+        // A value that never changes is drawn near the middle.
+        let beyond = if axis.scale == Scale::Linear { 1.05 } else { 2.0 };
+        let high = if high > low { high } else { low * beyond + f64::from(axis.scale == Scale::FromZero) };
         Self { scale: axis.scale, unit: axis.unit, low, high }
     }
 
@@ -230,6 +232,8 @@ mod tests {
         let flat = Span::round(&Axis::new("", Scale::Linear, "ns"), (152.0, 161.0));
         let texts: Vec<String> = flat.ticks(8).into_iter().map(|tick| tick.1).collect();
         assert_eq!((texts[0].as_str(), texts.last().unwrap().as_str()), ("140 ns", "165 ns"));
+        let still = Span::round(&Axis::new("", Scale::Linear, "Hz"), (3.69e9, 3.69e9));
+        assert!(still.high < 4.2e9, "a line at the bottom of an empty chart: {}", still.high);
         assert_eq!(Span::round(&Axis::new("", Scale::Linear, "ns"), (60.0, 161.0)).ticks(8)[0].0, 0.0);
     }
 

@@ -125,6 +125,7 @@ fn of_machine(record: &Record) -> String {
         _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
         _ if !typical.is_empty() => format!("{typical} at typical speed"),
         Some((name, part)) => format!("{name} at {} of the best measured here", units::percent_to(part, 2)),
+        None if record.import.is_some() => count_noun(record.measurements.len(), "imported result"),
         None => "no published results for similar machines".to_owned(),
     };
     let found = match diagnosis.findings.iter().map(|finding| finding.severity).max() {

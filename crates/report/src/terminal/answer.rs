@@ -138,7 +138,7 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
         lines[0] = format!("{}; {second}", lines[0]);
     }
     for (number, line) in lines.into_iter().enumerate() {
-        screen.line(&[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
 }
 

@@ -9,7 +9,7 @@ use super::{answer, compare, findings, report, scale};
 use crate::contents::compare::{is_of_watches, record_names};
 use crate::contents::layers::{answered, over_fastest, said};
 use crate::contents::{listed, places, scaling};
-use crate::paint::{Span, Tone};
+use crate::paint::Tone;
 use crate::table::Table;
 
 /// Lines below the tables of layers: what they leave out, noise, machine, run, what could not be measured, where the rest is.
@@ -83,7 +83,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     }
     let hidden = listed(hidden);
     if !hidden.is_empty() {
-        screen.line(&[Span::quiet(format!("  … {hidden}: --all"))]);
+        screen.hanging("  ", "    ", format!("… {hidden}: --all"));
     }
     screen.blank();
     answer::foot(screen, record, shown_by);

@@ -66,7 +66,7 @@ fn name(record: &Record) -> Vec<String> {
 fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
-        screen.line(&[Span::new(if number == 0 { Tone::Strong } else { Tone::Plain }, line)]);
+        screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
     screen.blank();
     let several = import.texts.len() > 1;
@@ -124,14 +124,14 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(ROWS) {
         let Some(import) = &record.import else { continue };
-        screen.line(&[Span::strong(name(record).join("; "))]);
+        screen.paragraph(&[], Tone::Strong, name(record).join("; "));
         let amiss = listed([
             (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
             (!import.contradictions.is_empty())
                 .then(|| count_noun(import.contradictions.len(), "contradiction")),
         ]);
         let outputs: Vec<String> = import.outputs.iter().map(|one| describe_output(one, false)).collect();
-        screen.short(1, "  ", "  ", listed([Some(amiss), Some(outputs.join("; "))]));
+        screen.hanging("  ", "    ", listed([Some(amiss), Some(outputs.join("; "))]));
         screen.uncut(&format!("  {}", kept.line()));
     }
     if records.len() > ROWS {
