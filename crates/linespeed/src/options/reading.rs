@@ -62,9 +62,11 @@ fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     let message = no_number(error).unwrap_or(one_line(message.trim_start_matches("error: ")));
     // Tips are indented, a usage is not.
     let tips = paragraphs.next().filter(|tips| tips.starts_with(' '));
-    // That it may follow -- helps with few words that begin with a dash.
+    // That an unknown argument may follow -- as a value helps with few.
     let tip = || tips?.trim().lines().next().map(|tip| one_line(tip.trim_start_matches("tip: ")));
-    let tip = || tip().filter(|tip| !tip.starts_with("to pass "));
+    let is_useful =
+        error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some();
+    let tip = || tip().filter(|_| is_useful);
     let help = ["linespeed", command.as_deref().unwrap_or_default(), "--help"].join(" ").replace("  ", " ");
     let way_out = way_out(error, command.as_deref(), arguments).or_else(tip);
     [Some(message), way_out, Some(help)].into_iter().flatten().collect::<Vec<_>>().join("; ")
